@@ -1,0 +1,374 @@
+"""D: declared columns, raw records, their domains and digest. Knows no release and no oracle."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from harness.errors import InputError, did_you_mean
+from harness.hierarchy import Hierarchy
+from harness.table import Cells, Table
+from harness.values import Raw, Reading, Unreadable
+
+Kind = Literal["number", "category", "ordered", "date"]
+Missing = Literal["error", "drop", "keep"]
+MOST_SENSITIVE_VALUES = 10_000  # every prediction has one coordinate per value
+MISSING = ""  # the raw value of a missing cell that is kept as a category
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column is declared: what its raw values are, and how released cells of it are written."""
+
+    name: str
+    kind: Kind = "category"
+    hierarchy: Hierarchy | None = None
+    order: tuple[str, ...] = ()
+    notation: str | None = None
+    closed: Literal["both", "left", "right", "neither"] | None = None
+    points: bool = False
+
+    @classmethod
+    def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
+        """A column from what people write: a kind, or a table of kind, hierarchy, order, notation, …"""
+        if isinstance(declaration, Column):
+            return declaration
+        if isinstance(declaration, str):
+            declaration = {"kind": declaration}
+        if not isinstance(declaration, Mapping):
+            raise InputError(
+                f"column {name!r}: expected a kind such as \"number\" or a table, not {declaration!r}"
+            )
+        options = dict(declaration)
+        unknown = sorted(set(options) - set(cls.__dataclass_fields__) - {"name"})
+        if unknown:
+            known = did_you_mean(unknown[0], set(cls.__dataclass_fields__) - {"name"})
+            raise InputError(f"column {name!r}: unknown key {unknown[0]!r}; {known}")
+        if "hierarchy" in options:
+            options["hierarchy"] = _hierarchy(name, options["hierarchy"], base)
+        if "order" in options:
+            options["order"] = tuple(str(value) for value in options["order"])
+        return cls(name, **options)
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            hint = did_you_mean(str(self.kind), get_args(Kind))
+            raise InputError(f"column {self.name!r}: kind {self.kind!r} is not known; {hint}")
+        if self.kind == "ordered" and not self.order and self.hierarchy is None:
+            raise InputError(
+                f"column {self.name!r} is declared ordered but has no order; "
+                'give its values from lowest to highest: order = ["low", "middle", "high"]'
+            )
+
+    def summary(self) -> dict[str, Any]:
+        """The declaration as plain data: what differs from the defaults."""
+        said: dict[str, Any] = {"kind": self.kind}
+        if self.hierarchy is not None:
+            said["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
+        if self.order:
+            said["order"] = list(self.order)
+        said |= {key: value for key in ("notation", "closed", "points") if (value := getattr(self, key))}
+        return said
+
+    def untyped(self, texts: Iterable[object] = ()) -> Reading:
+        """How raw texts are typed before the domain is known; dates are looked at together for day and month."""
+        dates = texts if self.kind == "date" else ()
+        reading = Reading.of(self.kind, dates, notation=self.notation, closed=self.closed, points=self.points)
+        return replace(reading, domain=())
+
+    def reading(self, untyped: Reading, raws: Sequence[Raw]) -> Reading:
+        """How this column's cells are read, once the raw values of D are known."""
+        reading = replace(untyped, domain=self._in_order(raws))
+        if self.hierarchy is None:
+            return reading
+        reading = reading.with_nodes(self.hierarchy.nodes)
+        leaves = {MISSING}.union(*reading.nodes.values())
+        stranger = next((raw for raw in raws if raw not in leaves), None)
+        if stranger is not None:
+            raise InputError(f"raw value {stranger!r} is not a leaf of its hierarchy; add a line for it")
+        return reading
+
+    def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
+        """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""
+        order: Sequence[str] = self.order
+        if not order and self.hierarchy is not None and self.kind in ("category", "ordered"):
+            order = self.hierarchy.leaves(self.hierarchy.root)
+        if not order:
+            return tuple(sorted(set(raws), key=lambda raw: (raw != MISSING, raw)))
+        missing = sorted(set(raws) - set(order) - {MISSING}, key=str)
+        if missing:
+            raise InputError(
+                f"raw value {missing[0]!r} is not in its declared order; {did_you_mean(str(missing[0]), order)}"
+            )
+        return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
+
+
+def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
+    if isinstance(source, Hierarchy):
+        return source
+    if isinstance(source, str | Path):
+        return Hierarchy.from_csv(base / source)
+    if isinstance(source, Mapping):
+        return Hierarchy.from_nested(dict(source))
+    raise InputError(f"column {name!r}: hierarchy must be a file name or a nested table, not {source!r}")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Which columns an adversary knows (quasi), which she wants to know (sensitive).
+
+    `Schema(quasi={"age": "number"}, sensitive="disease")`; several sensitive columns are inferred jointly
+    (v2 §3.1: one attribute S, a function of the others). `weight` names a count column of the releases.
+    """
+
+    quasi: tuple[Column, ...]
+    sensitive: tuple[Column, ...]
+    weight: str | None = None
+
+    def __init__(
+        self,
+        quasi: Mapping[str, object] | Sequence[Column],
+        sensitive: str | Sequence[str | Column],
+        weight: str | None = None,
+    ) -> None:
+        known = quasi.items() if isinstance(quasi, Mapping) else ((column.name, column) for column in quasi)
+        wanted = [sensitive] if isinstance(sensitive, str | Column) else list(sensitive)
+        columns = tuple(Column.of(name, declaration) for name, declaration in known)
+        secrets = tuple(item if isinstance(item, Column) else Column(str(item)) for item in wanted)
+        object.__setattr__(self, "quasi", columns)
+        object.__setattr__(self, "sensitive", secrets)
+        object.__setattr__(self, "weight", weight)
+        self._check()
+
+    def _check(self) -> None:
+        if not self.quasi:
+            raise InputError("no quasi-identifier is declared; name at least one column and its kind under quasi")
+        if not self.sensitive:
+            raise InputError("no sensitive column is declared; name at least one")
+        twice = [name for name in self.names if self.names.count(name) > 1]
+        if twice:
+            raise InputError(f"column {twice[0]!r} is declared twice; a column is quasi or sensitive, once")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of D in the order in which f gets them: quasi-identifiers, then sensitive."""
+        return tuple(column.name for column in (*self.quasi, *self.sensitive))
+
+
+@dataclass(frozen=True)
+class Record:
+    """One person: who she is to the adversary, and what the adversary wants to know."""
+
+    index: int
+    quasi: tuple[Any, ...]  # as D holds them
+    codes: tuple[int, ...]  # the same, as positions in each quasi-identifier's domain
+    sensitive: int  # position in the sensitive domain
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """D with its schema: `table` holds the schema's columns and nothing else."""
+
+    schema: Schema
+    table: Table
+    readings: tuple[Reading, ...] = field(repr=False)  # one per column of the table, with its domain
+    codes: tuple[npt.NDArray[np.int32], ...] = field(repr=False)  # every cell as a position in its domain
+    dropped: int = 0  # rows left out for missing values
+
+    @classmethod
+    def of(cls, schema: Schema, table: Table, dropped: int = 0) -> Dataset:
+        """D from the schema's columns; the domains are the values that occur."""
+        if table.rows == 0:
+            raise InputError("the data holds no records; an audit needs at least one")
+        known = [_bind(column, table.column(column.name), secret=False) for column in schema.quasi]
+        wanted = [_bind(column, table.column(column.name), secret=True) for column in schema.sensitive]
+        readings, codes = zip(*known, *wanted, strict=True)
+        data = cls(schema, table, readings, codes, dropped)
+        if len(data.sensitive_domain) > MOST_SENSITIVE_VALUES:
+            raise InputError(
+                f"the sensitive columns have {len(data.sensitive_domain)} joint values, more than "
+                f"{MOST_SENSITIVE_VALUES}; group them into fewer before the audit"
+            )
+        return data
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, schema: Schema, missing: Missing = "error") -> Dataset:
+        """D from a DataFrame that holds at least the schema's columns."""
+        _require_columns(schema, [str(name) for name in frame.columns], "the data")
+        chosen = frame.set_axis([str(name) for name in frame.columns], axis=1).loc[:, list(schema.names)]
+        table = Table.from_frame(chosen)
+        gaps = np.zeros(table.rows, dtype=bool)
+        for cells in table.columns:
+            gaps |= cells.codes < 0
+        if not gaps.any() or missing == "keep":
+            return cls.of(schema, table)
+        if missing == "drop":
+            return cls.of(schema, table.taking(~gaps), dropped=int(gaps.sum()))
+        if missing != "error":
+            raise InputError(f"missing = {missing!r} is not known; {did_you_mean(missing, get_args(Missing))}")
+        row = int(np.flatnonzero(gaps)[0])
+        name = next(n for n, c in zip(table.names, table.columns, strict=True) if c.codes[row] < 0)
+        raise InputError(
+            f"column {name!r}, row {row}: the value is missing ({int(gaps.sum())} rows have gaps); "
+            'say missing = "drop" to leave such rows out, or "keep" to treat a gap as a value of its own'
+        )
+
+    @classmethod
+    def from_csv(
+        cls, path: str | Path, schema: Schema, missing: Missing = "error", missing_values: Sequence[str] = ("",)
+    ) -> Dataset:
+        """D from a CSV file in UTF-8, with any of the usual delimiters; quotes mean nothing, gaps do."""
+        path = Path(path)
+        frame = _with_numbers(_csv_frame(path, schema, missing_values), schema, path)
+        return cls._from_file(path, frame, schema, missing)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, schema: Schema, missing: Missing = "error") -> Dataset:
+        """D from a Parquet file; needs the extra `parquet`."""
+        path = Path(path)
+        try:
+            frame = pd.read_parquet(path)
+        except ImportError:
+            raise InputError(f"{path}: reading Parquet needs pyarrow; install the extra: pip install '.[parquet]'") from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
+        _require_columns(schema, [str(name) for name in frame.columns], str(path))
+        return cls._from_file(path, frame, schema, missing)
+
+    @classmethod
+    def _from_file(cls, path: Path, frame: pd.DataFrame, schema: Schema, missing: Missing) -> Dataset:
+        try:
+            return cls.from_frame(frame, schema, missing)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+    @property
+    def size(self) -> int:
+        return self.table.rows
+
+    @cached_property
+    def digest(self) -> str:
+        return self.table.digest
+
+    @cached_property
+    def sensitive_domain(self) -> tuple[tuple[Raw, ...], ...]:
+        """All joint sensitive values; their order fixes the coordinates of every prediction."""
+        return tuple(product(*(reading.domain for reading in self.readings[len(self.schema.quasi) :])))
+
+    @cached_property
+    def sensitive_labels(self) -> tuple[str, ...]:
+        return tuple(" | ".join(str(raw) for raw in joint) for joint in self.sensitive_domain)
+
+    @cached_property
+    def sensitive_codes(self) -> npt.NDArray[np.int32]:
+        """Each record's position in the sensitive domain."""
+        joint = np.zeros(self.size, dtype=np.int32)
+        offset = len(self.schema.quasi)
+        for reading, codes in zip(self.readings[offset:], self.codes[offset:], strict=True):
+            joint = joint * len(reading.domain) + codes
+        return joint
+
+    def without(self, index: int) -> Dataset:
+        """D⁻ⁱ as a table of its own; the domains stay those of D, which are public."""
+        codes = tuple(np.delete(codes, index) for codes in self.codes)
+        return Dataset(self.schema, self.table.without(index), self.readings, codes, self.dropped)
+
+    def record(self, index: int) -> Record:
+        names = [column.name for column in self.schema.quasi]
+        quasi = tuple(_plain(self.table.column(name), index) for name in names)
+        codes = tuple(int(codes[index]) for codes in self.codes[: len(names)])
+        return Record(index, quasi, codes, int(self.sensitive_codes[index]))
+
+
+def _plain(cells: Cells, row: int) -> Any:
+    code = cells.codes[row]
+    return None if code < 0 else cells.palette[code].item() if cells.palette.dtype != object else cells.palette[code]
+
+
+def _bind(column: Column, cells: Cells, *, secret: bool) -> tuple[Reading, npt.NDArray[np.int32]]:
+    """The column's reading with its domain, and every row as a position in that domain.
+
+    A sensitive domain stands in the order of first appearance; as the coordinates' names it needs no other.
+    """
+    cells = cells.canonical()
+    if secret and cells.palette.dtype.kind in "if":
+        column = replace(column, kind="number")
+    try:
+        untyped = column.untyped(cells.palette.tolist())
+        raws = _typed(untyped, cells)
+        if secret:
+            reading = replace(untyped, domain=tuple(dict.fromkeys(raws)))
+        else:
+            reading = column.reading(untyped, raws)
+    except InputError as error:
+        raise InputError(f"column {column.name!r}: {error}") from None
+    place = {raw: position for position, raw in enumerate(reading.domain)}
+    positions = np.array([place[raw] for raw in raws], dtype=np.int32)
+    return reading, positions[cells.codes]  # a missing cell's -1 picks the last entry, MISSING
+
+
+def _typed(untyped: Reading, cells: Cells) -> list[Raw]:
+    """The raw value behind each cell of the palette, and MISSING at the end where a cell is missing."""
+    raws: list[Raw] = []
+    for position, cell in enumerate(cells.palette.tolist()):
+        try:
+            raws.append(untyped.raw(cell))
+        except Unreadable as error:
+            raise InputError(f"row {int(np.argmax(cells.codes == position))}: {error}") from None
+    return [*raws, MISSING] if (cells.codes < 0).any() else raws
+
+
+def _csv_frame(path: Path, schema: Schema, missing_values: Sequence[str]) -> pd.DataFrame:
+    """The schema's columns of a CSV file as text, gaps as None; the delimiter is the one that finds them."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = file.readline()
+        if not header.strip():
+            raise InputError(f"{path}: the file is empty; expected a header line with the column names")
+        found = {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
+        mark = max(found, key=lambda mark: len(set(schema.names) & set(found[mark])))
+        _require_columns(schema, found[mark], str(path))
+        frame = pd.read_csv(
+            path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False,
+            usecols=list(schema.names),
+        )
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except (pd.errors.ParserError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV table: {error}") from None
+    return frame.astype(object).mask(frame.isin(list(missing_values)), None)
+
+
+def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFrame:
+    """Text columns declared as numbers become numbers, as pandas itself would have read them."""
+    for column in schema.quasi:
+        if column.kind != "number":
+            continue
+        texts = frame[column.name]
+        numbers = pd.to_numeric(texts, errors="coerce")
+        bad = numbers.isna() & texts.notna() | ~np.isfinite(numbers.fillna(0))
+        if bad.any():
+            row = int(np.argmax(bad.to_numpy()))
+            raise InputError(
+                f"{path}: column {column.name!r}, row {row} (line {row + 2}): expected a number, found {texts[row]!r}; "
+                "correct it, list it under missing_values, or declare the column a category"
+            )
+        frame[column.name] = numbers
+    return frame
+
+
+def _require_columns(schema: Schema, names: Sequence[str], where: str) -> None:
+    for name in schema.names:
+        if name not in names:
+            raise InputError(f"{where} has no column {name!r}; {did_you_mean(name, names)}")

@@ -1,0 +1,49 @@
+"""Whose fault it is: the tree of everything this project raises on purpose.
+
+HarnessError
+├── InputError       the auditor's files, columns, options or plan      exit code 2
+│   └── JournalError a journal that is torn, foreign, tampered or busy  exit code 2
+└── OracleError      the oracle failed, or said something unusable      exit code 3
+    └── ReleaseError a reply arrived, but cannot be read as a release
+
+A broken claim is a Verdict, never an exception.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class HarnessError(Exception):
+    """A problem that can be told in one paragraph: where, what, what was expected, how to mend it."""
+
+    exit_code = 2
+
+
+class InputError(HarnessError):
+    """Something the auditor gave us is wrong."""
+
+
+class JournalError(InputError):
+    """The journal on disk cannot be trusted or cannot be written."""
+
+
+class OracleError(HarnessError):
+    """The oracle failed; `retryable` says whether the same question may be asked again."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class ReleaseError(OracleError):
+    """The oracle's reply cannot be read as a release of the data it was given."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The tail of a sentence about an unknown name: the nearest known one, then all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}known: {', '.join(names)}"

@@ -1,0 +1,130 @@
+"""What is claimed and how it will be tested, checked at birth. Knows no transport and no disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from harness.dataset import Dataset, Record
+from harness.distance import Distance, named
+from harness.errors import InputError
+from harness.inference import Inference
+from harness.oracle import Ask, Card
+
+DEFAULT_DRAWS = 500  # of a randomized f or A when the plan names no number
+
+
+@dataclass(frozen=True)
+class Claim:
+    """(ε, δ)-differentiability (v1, Definition 1), to be decided with this confidence."""
+
+    epsilon: float
+    delta: float = 0.0
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        _require("epsilon", self.epsilon, "a positive number", 0 < self.epsilon < float("inf"))
+        _require("delta", self.delta, "a probability from 0 to below 1", 0 <= self.delta < 1)
+        _require("confidence", self.confidence, "a probability between 0 and 1", 0 < self.confidence < 1)
+
+
+def _require(name: str, value: object, expected: str, good: bool) -> None:
+    if not good:
+        raise InputError(f"{name} must be {expected}, not {value!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One audit, decided before the first question is asked."""
+
+    data: Dataset
+    claim: Claim
+    inference: Inference = field(default_factory=Inference.named)
+    distance: Distance = field(default_factory=lambda: named("emd"))
+    draws: int | None = None  # None: one if nothing is random, else DEFAULT_DRAWS
+    seed: int = 0
+    records: Literal["all"] | int = "all"  # or how many, chosen at random
+    blind: bool = False  # send D⁻ⁱ as just another table, so that f cannot know who is tested
+
+    def __post_init__(self) -> None:
+        _require("draws", self.draws, "a whole number of at least 1", self.draws is None or self.draws >= 1)
+        _require("seed", self.seed, "a whole number from 0 to 2**63 - 1", 0 <= self.seed < 2**63)
+        size = self.data.size
+        fits = self.records == "all" or (isinstance(self.records, int) and 1 <= self.records <= size)
+        _require("records", self.records, f'"all" or a whole number from 1 to {size}', fits)
+
+    @cached_property
+    def targets(self) -> tuple[int, ...]:
+        """The records to examine, by index; some of them are a uniform choice without replacement."""
+        if self.records == "all":
+            return tuple(range(self.data.size))
+        rng = np.random.default_rng(self.seed_for("targets"))
+        return tuple(sorted(rng.choice(self.data.size, self.records, replace=False).tolist()))
+
+    @property
+    def alpha(self) -> float:
+        """The error that each record's interval may have, so that all hold together (union bound)."""
+        return (1 - self.claim.confidence) / len(self.targets)
+
+    def randomized(self, card: Card) -> bool:
+        return bool(card.randomized) or self.inference.randomized
+
+    def draws_of(self, card: Card) -> int:
+        """How often both sides are drawn; once is exact when neither f nor A is random."""
+        return (self.draws or DEFAULT_DRAWS) if self.randomized(card) else 1
+
+    def seed_for(self, *purpose: object) -> int:
+        """A seed that depends on the plan's seed and its purpose, never on what ran before."""
+        text = json.dumps([self.seed, *(str(word) for word in purpose)])
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+    def ask(self, card: Card, target: Record | None, *, absent: bool, coupled: bool) -> Ask:
+        """The question about f(D) or f(D⁻ⁱ); coupled draws have the same seeds on both sides (NOTES 2)."""
+        predicts = card.releases == "predictions"
+        index = target.index if target is not None else None
+        data, drop = self.data, index if absent else None
+        if absent and self.blind and index is not None:
+            data, drop = self.data.without(index), None
+        about = target.quasi if predicts and target is not None else None
+        draws = self.draws_of(card) if card.randomized else 1
+        return Ask(data, drop, about, draws, self.seed_for("f", *self._side(target, absent, coupled)))
+
+    def model_seeds(self, card: Card, target: Record, *, absent: bool, coupled: bool) -> range:
+        """One seed per draw for an A with randomness of its own, shared by both sides when draws are coupled."""
+        first = self.seed_for("A", *self._side(target, absent, coupled))
+        return range(first, first + self.draws_of(card))
+
+    def _side(self, target: Record | None, absent: bool, coupled: bool) -> tuple[object, ...]:
+        """What a seed depends on besides its purpose: nothing when both sides are to share it."""
+        return () if coupled else ("absent" if absent else "present", target.index if target else None)
+
+    @cached_property
+    def digest(self) -> str:
+        """Two plans with one digest give the same numbers with the same oracle."""
+        return hashlib.sha256(json.dumps(self.summary(), sort_keys=True).encode()).hexdigest()
+
+    def summary(self) -> dict[str, Any]:
+        """The plan as plain data, without a single record."""
+        schema = self.data.schema
+        return {
+            "data": {"digest": self.data.digest, "records": self.data.size, "dropped": self.data.dropped},
+            "quasi": {column.name: column.summary() for column in schema.quasi},
+            "sensitive": [column.name for column in schema.sensitive],
+            "weight": schema.weight,
+            "claim": {
+                "epsilon": self.claim.epsilon,
+                "delta": self.claim.delta,
+                "confidence": self.claim.confidence,
+            },
+            "inference": {"encoder": self.inference.encoder_name, "model": self.inference.model.name},
+            "distance": self.distance.name,
+            "draws": self.draws,
+            "seed": self.seed,
+            "records": self.records,
+            "blind": self.blind,
+        }

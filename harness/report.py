@@ -1,0 +1,216 @@
+"""What an audit tells: as plain data, as a table, as a page of text. Knows results, not how they were got."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.oracle import Card
+from harness.plan import Plan
+from harness.procedure import Audit, Finding, Opening
+from harness.verdict import Verdict, judge
+
+FORMAT = 1  # of report.json
+THRESHOLDS = (1e-3, 10**-2.5, 1e-2, 1e-1)  # v1 §3.4.2 quotes the share above 10^-2.5
+WORST = 10  # records listed in the summary
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The verdict with everything it rests on. Raw records are in it only if they were asked for."""
+
+    plan: Plan
+    opening: Opening
+    findings: tuple[Finding, ...]  # by index
+    verdict: Verdict
+    reveal: bool = field(default=False)
+
+    @classmethod
+    def of(cls, audit: Audit, findings: Sequence[Finding], *, reveal: bool = False) -> Report:
+        ordered = tuple(sorted(findings, key=lambda finding: finding.index))
+        verdict = judge(ordered, audit.plan.claim, audit.plan.data.size)
+        return cls(audit.plan, audit.opening, ordered, verdict, reveal)
+
+    @property
+    def card(self) -> Card:
+        return self.opening.card
+
+    @property
+    def exact(self) -> bool:
+        return not self.plan.randomized(self.card)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd about the oracle, each once, with the number of records it was seen at."""
+        at_first = dict.fromkeys(self.opening.notes)
+        later: dict[str, int] = {}
+        for finding in self.findings:
+            for note in finding.notes:
+                if note not in at_first:
+                    later[note] = later.get(note, 0) + 1
+        return (*at_first, *(f"{note} (without {count} of the records)" for note, count in later.items()))
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What a reader must grant, or know, before relying on the verdict."""
+        inference, size = self.plan.inference, self.plan.data.size
+        said = [
+            f"the adversary is {inference.model.name} on {inference.encoder_name} encoding; another may infer more",
+            "every person has one record, and the quasi-identifiers are what the adversary knows",
+        ]
+        if self.exact:
+            said.append("f is taken as deterministic because equal questions got equal answers; so distances are exact")
+        else:
+            said.append(
+                f"all {len(self.findings)} intervals hold together with {self.plan.claim.confidence:.0%} confidence "
+                "(union bound over the examined records)"
+            )
+            said.append(
+                "both sides were drawn with the same seeds, which leaves each side's law as it is"
+                if self.opening.coupled
+                else "both sides were drawn independently, so distances carry f's own noise: compare with the floor"
+            )
+        said.append(
+            "f was told which record is left out, and is trusted not to use that"
+            if self.card.keeps_data and not self.plan.blind
+            else "f was given D without the record as just another table"
+        )
+        if self.plan.data.dropped:
+            said.append(f"{self.plan.data.dropped} rows with missing values were left out; {size} remain")
+        return tuple(said)
+
+    def statistics(self) -> dict[str, Any]:
+        distances = np.array([finding.distance for finding in self.findings])
+        thresholds = sorted({*THRESHOLDS, self.plan.claim.epsilon})
+        return {
+            "largest": float(distances.max()),
+            "mean": float(distances.mean()),
+            "deviation": float(distances.std()),
+            "share_at_or_above": {f"{limit:.4g}": float((distances >= limit).mean()) for limit in thresholds},
+            "share_of_changed_predictions": float(np.mean([finding.changed for finding in self.findings])),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole report as plain data; equal audits give equal reports, byte for byte."""
+        verdict = asdict(self.verdict)
+        verdict["outcome"] = self.verdict.outcome.value
+        return {
+            "format": FORMAT,
+            "verdict": verdict,
+            "statistics": self.statistics(),
+            "notes": list(self.notes),
+            "assumptions": list(self.assumptions),
+            "plan": self.plan.summary(),
+            "plan_digest": self.plan.digest,
+            "card": asdict(self.card),
+            "coupled": self.opening.coupled,
+            "sensitive_domain": list(self.plan.data.sensitive_labels),
+            "findings": [self._finding(finding) for finding in self.findings],
+            "versions": versions(),
+        }
+
+    def _finding(self, finding: Finding) -> dict[str, Any]:
+        plain = asdict(finding)
+        del plain["seconds"]  # differs from run to run
+        plain["changed"] = finding.changed
+        if self.reveal:
+            plain["record"] = self._record(finding.index)
+        return plain
+
+    def _record(self, index: int) -> dict[str, Any]:
+        table = self.plan.data.table
+        spelled = (cells.taking(np.array([index])).values()[0] for cells in table.columns)
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in zip(table.names, spelled, strict=True)
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per examined record."""
+        return pd.DataFrame([self._finding(finding) for finding in self.findings]).set_index("index")
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """A page for a terminal: verdict first, then what it rests on."""
+        return "\n".join([str(self.verdict), "", *self._facts(), "", *self._curve(), "", *self._worst(), *self._small_print()])
+
+    def _facts(self) -> list[str]:
+        data, card, numbers = self.plan.data, self.card, self.statistics()
+        quasi = ", ".join(column.name for column in data.schema.quasi)
+        sensitive = ", ".join(column.name for column in data.schema.sensitive)
+        draws = "exact" if self.exact else f"{self.findings[0].draws} draws a side"
+        shares = "   ".join(f"≥ {limit}: {share:.1%}" for limit, share in numbers["share_at_or_above"].items())
+        kind = "randomized" if card.randomized else "deterministic"
+        lines = {
+            "oracle": f"{' '.join(filter(None, [card.name, card.version]))}, {kind}, releases {card.releases}",
+            "data": f"{data.size} records; {quasi} → {sensitive} ({len(data.sensitive_domain)} values)",
+            "adversary": f"{self.plan.inference.model.name}, {self.plan.inference.encoder_name} encoding",
+            "examined": f"{len(self.findings)} of {data.size} records, {draws}",
+            "distance": f"largest {numbers['largest']:.4g}   mean {numbers['mean']:.4g} ± {numbers['deviation']:.4g}"
+            f"   ({self.plan.distance.name}: {self.plan.distance.describes})",
+            "records": shares,
+            "predictions": f"{numbers['share_of_changed_predictions']:.1%} change when the record is left out",
+        }
+        if not self.exact:
+            floors = [finding.floor for finding in self.findings if finding.floor is not None]
+            lines["noise floor"] = f"{np.mean(floors):.4g} on average: what sampling alone would show" if floors else "-"
+        return [f"  {name:<12} {text}" for name, text in lines.items()]
+
+    def _curve(self) -> list[str]:
+        """The distribution of distances by decade, as bars."""
+        distances = np.array([finding.distance for finding in self.findings])
+        edges = [0.0, *(10.0**power for power in range(-5, 1)), np.inf]
+        counts = np.histogram(distances, edges)[0]
+        labels = ["< 0.00001", *(f"≥ {edge:g}" for edge in edges[1:-1])]
+        return ["  how far records move the inference about themselves"] + [
+            f"  {label:>10} {_bar(count / len(distances)):<30} {count}" for label, count in zip(labels, counts, strict=True)
+        ]
+
+    def _worst(self) -> list[str]:
+        labels = self.plan.data.sensitive_labels
+        worst = sorted(self.findings, key=lambda finding: (-finding.distance, finding.index))[:WORST]
+        lines = ["  records that move it most", "       index  distance  largest change of confidence"]
+        for finding in worst:
+            value = int(np.argmax(np.abs(np.subtract(finding.present, finding.absent))))
+            said = f"{labels[value]}: {finding.present[value]:.3f} with, {finding.absent[value]:.3f} without"
+            lines.append(f"  {finding.index:>10}  {finding.distance:<8.4g}  {said}" + self._revealed(finding))
+        return lines
+
+    def _revealed(self, finding: Finding) -> str:
+        return f"   {self._record(finding.index)}" if self.reveal else ""
+
+    def _small_print(self) -> list[str]:
+        lines: list[str] = []
+        for title, items in (("noticed", self.notes), ("assumed", self.assumptions)):
+            if items:
+                lines += ["", f"  {title}", *(f"  - {item}" for item in items)]
+        return lines
+
+
+def _bar(share: float, width: int = 30) -> str:
+    """A bar with eighths of a cell, so that one record in a thousand still shows."""
+    eighths = max(round(share * width * 8), 1 if share > 0 else 0)
+    return "█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were computed with."""
+    found = {"python": platform.python_version()}
+    for package in ("anonymizer-harness", "numpy", "pandas", "scikit-learn"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

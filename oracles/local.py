@@ -1,0 +1,74 @@
+"""An anonymizer that lives in this process: any callable f(df), f(df, seed) or f(df, rng)."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from harness.errors import InputError, OracleError
+from harness.oracle import Ask, Card
+from harness.release import as_release
+from harness.table import Table
+
+
+class Local:
+    """A callable as an oracle. It always gets a fresh copy of the data: some empty their argument."""
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any] | None = None) -> None:
+        self.function = function
+        self.options = dict(options or {})
+        self.randomness = _randomness(function, self.options)
+        seeded = True if self.randomness else None
+        self.card = Card(_name(function), randomized=seeded, seedable=bool(seeded))
+
+    def answer(self, ask: Ask) -> Iterator[Table]:
+        for seed in ask.seeds():
+            released = as_release(self._call(ask, seed))
+            if not isinstance(released, Table):
+                raise OracleError(f"it returned a {type(released).__name__}; expected a DataFrame")
+            yield released
+
+    def _call(self, ask: Ask, seed: int) -> Any:
+        """One release; an exception of the callable is told with its last line, not with its traceback."""
+        randomness: dict[str, Any] = {}
+        if self.randomness:
+            randomness = {self.randomness: seed if self.randomness == "seed" else np.random.default_rng(seed)}
+        try:
+            return self.function(ask.table.to_frame(), **randomness, **self.options)
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{frame.filename.rsplit('/', 1)[-1]}, line {frame.lineno}, in {frame.name}"
+            raise OracleError(f"the anonymizer raised {type(error).__name__}: {str(error)[:300]} ({where})") from error
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _name(function: Callable[..., Any]) -> str:
+    plain = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return f"{getattr(function, '__module__', None) or '?'}:{plain}"
+
+
+def _randomness(function: Callable[..., Any], options: Mapping[str, Any]) -> str | None:
+    """Which keyword the callable takes its randomness from, after checking that the options fit it too."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # builtins without a signature take the data and nothing else
+        return None
+    randomness = next((name for name in ("seed", "rng") if name in signature.parameters and name not in options), None)
+    keywords = {**options, **({randomness: None} if randomness else {})}
+    try:
+        signature.bind(None, **keywords)
+    except TypeError as error:
+        raise InputError(
+            f"the anonymizer {_name(function)}{signature} cannot be called as f(df{_arguments(keywords)}): {error}"
+        ) from None
+    return randomness
+
+
+def _arguments(keywords: Mapping[str, Any]) -> str:
+    return "".join(f", {name}=…" for name in keywords)

@@ -1,0 +1,113 @@
+"""What Mondrian prints for a class: tight ranges of its members, or the region its cuts enclose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from harness.values import Exact, Interval, OneOf, Raw, Span, Suppressed, Value, show
+from oracles.reference.axes import Axis, Flags, Ground, Ints, Longs
+from oracles.reference.cuts import Nodes
+
+Style = Literal["ranges", "regions"]
+STYLES = get_args(Style)
+EVERYTHING = None  # the key of a cell that says nothing
+
+
+def cell_keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> list[Hashable]:
+    """Per class what its cell on this axis depends on; equal keys, equal cells. A missing cell has the key "".
+
+    `rows` stand in the order of the classes. A class that mixes missing cells with others says nothing.
+    """
+    axis = ground.axes.each[number]
+    codes = ground.axes.codes[number]
+    low, high = classes.low[:, number], classes.high[:, number]
+    left, right = np.maximum(classes.left[:, number], axis.gap), classes.right[:, number]
+    keys: list[Hashable]
+    if axis.kind == "set":
+        keys = _regions_of(ground.present[number], left, right) if style == "regions" else _members(codes[rows], classes)
+    else:
+        begin, end = (low, high + 1) if style == "ranges" else (left, right)
+        latest = [_latest(axis, codes[rows], classes)] if axis.kind == "date" else []
+        keys = list(zip(begin.tolist(), end.tolist(), *latest, strict=True))
+    for place in np.flatnonzero(low < axis.gap).tolist():
+        keys[place] = "" if high[place] < axis.gap else EVERYTHING
+    return keys
+
+
+def _members(codes: Ints, classes: Nodes) -> list[Hashable]:
+    """Each class's set of codes, as bytes."""
+    owner = np.repeat(np.arange(len(classes.size)), classes.size)
+    span = int(codes.max()) + 1
+    pairs = np.unique(owner * span + codes)
+    ends = np.searchsorted(pairs, np.arange(1, len(classes.size)) * span)
+    return [part.tobytes() for part in np.split((pairs % span).astype(np.int32), ends)]
+
+
+def _regions_of(present: Flags, left: Ints, right: Ints) -> list[Hashable]:
+    """The codes between the cuts that occur in the table, as bytes."""
+    codes = np.flatnonzero(present).astype(np.int32)
+    begins, ends = np.searchsorted(codes, left), np.searchsorted(codes, right)
+    return [codes[begin:end].tobytes() for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+
+def _latest(axis: Axis, codes: Ints, classes: Nodes) -> list[int]:
+    """The last day any member of each class may mean; a year ends later than the days that sort behind it."""
+    last = np.array([raw.last if isinstance(raw, Span) else 0 for raw in axis.raws])
+    found: list[int] = np.maximum.reduceat(last[codes], np.cumsum(classes.size) - classes.size).tolist()
+    return found
+
+
+def number_cells(keys: Sequence[Hashable], known: Mapping[Hashable, int]) -> tuple[list[int], list[Hashable]]:
+    """A code per key, -1 for a missing cell: as in `known`, then counted on; and the keys that are new."""
+    fresh: dict[Hashable, int] = {}
+    codes = []
+    for key in keys:
+        code = -1 if key == "" else known.get(key)
+        codes.append(fresh.setdefault(key, len(known) + len(fresh)) if code is None else code)
+    return codes, list(fresh)
+
+
+def text(axis: Axis, style: Style, key: Hashable) -> str:
+    """The cell behind a key, as printed."""
+    if key is EVERYTHING:
+        return show(Suppressed())
+    if isinstance(key, bytes):
+        return show(_one_of([axis.raws[code] for code in np.frombuffer(key, np.int32).tolist()]))
+    assert isinstance(key, tuple)
+    if axis.kind == "number" or axis.kind == "date":
+        return show(_range(axis, *key) if style == "ranges" else _region(axis, *key))
+    begin, end = key
+    name = axis.tree.name_of(begin, end, exactly=style == "regions") if axis.tree else None
+    return show(_one_of(axis.raws[begin:end])) if name is None or end - begin == 1 else name
+
+
+def _one_of(raws: Sequence[Raw]) -> Value:
+    values = frozenset(raws)
+    return Exact(*values) if len(values) == 1 else OneOf(values)
+
+
+def _range(axis: Axis, begin: int, end: int, latest: int = 0) -> Value:
+    """From the lowest to the highest member; of dates, to the last day any of them may mean."""
+    low, high = axis.raws[begin], axis.raws[end - 1]
+    if isinstance(low, Span):
+        return Exact(low) if low.last == latest else Interval(low.first, latest, days=True)
+    assert not isinstance(low, str) and not isinstance(high, str | Span)
+    return Exact(low) if end - begin == 1 else Interval(low, high)
+
+
+def _region(axis: Axis, begin: int, end: int, latest: int = 0) -> Value:
+    """From cut to cut, or endless; a period that reaches over the upper cut is covered whole."""
+    low = axis.raws[begin] if begin > axis.gap else -math.inf
+    high = axis.raws[end] if end < len(axis.raws) else math.inf
+    if isinstance(low, float) and isinstance(high, float) and math.isinf(low) and math.isinf(high):
+        return Suppressed()
+    if isinstance(low, Span) or isinstance(high, Span):
+        first = low.first if isinstance(low, Span) else -math.inf
+        last = max(high.first - 1, latest) if isinstance(high, Span) else math.inf
+        return Interval(first, last, days=True)
+    assert not isinstance(low, str) and not isinstance(high, str)
+    return Interval(low, high, "left")
