@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from harness.distance import Floats
 from harness.errors import InputError
 
 
@@ -54,12 +55,12 @@ def _most(population: int, examined: int, hits: int, alpha: float) -> int:
 
 def _at_most(hits: int, population: int, members: int, examined: int) -> float:
     """P[at most `hits` members among `examined` drawn without replacement]."""
-    drawn = np.arange(max(0, examined - (population - members)), min(hits, members) + 1)
+    drawn = np.arange(max(0, examined - (population - members)), min(hits, members) + 1.0)
     chances = _choose(members, drawn) + _choose(population - members, examined - drawn)
-    return float(np.exp(chances - _choose(population, np.array(examined))).sum())
+    return float(np.exp(chances - _choose(population, np.array(float(examined)))).sum())
 
 
-def _choose(total: int, some: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    """ln of the binomial coefficient."""
-    result: np.ndarray = math.lgamma(total + 1) - gammaln(some + 1) - gammaln(total - some + 1)  # type: ignore[type-arg]
+def _choose(total: int, some: Floats) -> Floats:
+    """The logarithm of the binomial coefficient."""
+    result: Floats = math.lgamma(total + 1) - gammaln(some + 1) - gammaln(total - some + 1)
     return result

@@ -36,6 +36,8 @@ class Column:
     notation: str | None = None
     closed: Literal["both", "left", "right", "neither"] | None = None
     points: bool = False
+    bins: int | None = None  # numbers are replaced by the number of their bin before anything else sees them
+    binning: Literal["quantiles", "width"] = "quantiles"
 
     @classmethod
     def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
@@ -45,9 +47,7 @@ class Column:
         if isinstance(declaration, str):
             declaration = {"kind": declaration}
         if not isinstance(declaration, Mapping):
-            raise InputError(
-                f"column {name!r}: expected a kind such as \"number\" or a table, not {declaration!r}"
-            )
+            raise InputError(f'column {name!r}: expected a kind such as "number" or a table, not {declaration!r}')
         options = dict(declaration)
         unknown = sorted(set(options) - set(cls.__dataclass_fields__) - {"name"})
         if unknown:
@@ -69,6 +69,24 @@ class Column:
                 'give its values from lowest to highest: order = ["low", "middle", "high"]'
             )
 
+        if self.bins is not None and (self.kind != "number" or self.bins < 1):
+            raise InputError(f"column {self.name!r}: bins must be a whole number from 1 up, of a number column")
+        if self.binning not in ("quantiles", "width"):
+            hint = did_you_mean(str(self.binning), ("quantiles", "width"))
+            raise InputError(f"column {self.name!r}: binning {self.binning!r} is not known; {hint}")
+
+    def binned(self, numbers: pd.Series[Any]) -> pd.Series[Any]:
+        """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D, or in equal widths."""
+        known = numbers.dropna().to_numpy(np.float64)
+        assert self.bins is not None
+        steps = np.arange(1, self.bins) / self.bins
+        if self.binning == "quantiles":
+            edges = np.quantile(known, steps)
+        else:
+            edges = known.min() + steps * (known.max() - known.min())
+        bins = pd.Series(np.searchsorted(edges, numbers.to_numpy(np.float64), side="right"), index=numbers.index)
+        return bins if len(known) == len(numbers) else bins.where(numbers.notna())
+
     def summary(self) -> dict[str, Any]:
         """The declaration as plain data: what differs from the defaults."""
         said: dict[str, Any] = {"kind": self.kind}
@@ -76,8 +94,8 @@ class Column:
             said["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
         if self.order:
             said["order"] = list(self.order)
-        said |= {key: value for key in ("notation", "closed", "points") if (value := getattr(self, key))}
-        return said
+        said |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
+        return said | ({"binning": self.binning} if self.bins else {})
 
     def untyped(self, texts: Iterable[object] = ()) -> Reading:
         """How raw texts are typed before the domain is known; dates are looked at together for day and month."""
@@ -87,15 +105,12 @@ class Column:
 
     def reading(self, untyped: Reading, raws: Sequence[Raw]) -> Reading:
         """How this column's cells are read, once the raw values of D are known."""
-        reading = replace(untyped, domain=self._in_order(raws))
-        if self.hierarchy is None:
-            return reading
-        reading = reading.with_nodes(self.hierarchy.nodes)
+        reading = untyped if self.hierarchy is None else untyped.with_nodes(self.hierarchy.nodes)
         leaves = {MISSING}.union(*reading.nodes.values())
-        stranger = next((raw for raw in raws if raw not in leaves), None)
+        stranger = next((raw for raw in raws if reading.nodes and raw not in leaves), None)
         if stranger is not None:
             raise InputError(f"raw value {stranger!r} is not a leaf of its hierarchy; add a line for it")
-        return reading
+        return replace(reading, domain=self._in_order(raws))
 
     def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
         """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""
@@ -201,10 +216,22 @@ class Dataset:
         return data
 
     @classmethod
+    def within(cls, schema: Schema, table: Table, domains: Sequence[Sequence[Raw]]) -> Dataset:
+        """D or D⁻ⁱ as its owner knows it: one domain per column, which may hold values that no row has."""
+        secrets = [False] * len(schema.quasi) + [True] * len(schema.sensitive)
+        columns = zip((*schema.quasi, *schema.sensitive), secrets, domains, strict=True)
+        bound = [_bind(column, table.column(column.name), secret=secret, domain=domain) for column, secret, domain in columns]
+        readings, codes = zip(*bound, strict=True)
+        return cls(schema, table, readings, codes)
+
+    @classmethod
     def from_frame(cls, frame: pd.DataFrame, schema: Schema, missing: Missing = "error") -> Dataset:
         """D from a DataFrame that holds at least the schema's columns."""
         _require_columns(schema, [str(name) for name in frame.columns], "the data")
         chosen = frame.set_axis([str(name) for name in frame.columns], axis=1).loc[:, list(schema.names)]
+        for column in schema.quasi:
+            if column.bins is not None:
+                chosen = chosen.assign(**{column.name: column.binned(_as_numbers(column, chosen[column.name]))})
         table = Table.from_frame(chosen)
         gaps = np.zeros(table.rows, dtype=bool)
         for cells in table.columns:
@@ -238,10 +265,12 @@ class Dataset:
         try:
             frame = pd.read_parquet(path)
         except ImportError:
-            raise InputError(f"{path}: reading Parquet needs pyarrow; install the extra: pip install '.[parquet]'") from None
+            raise InputError(
+                f"{path}: reading Parquet needs pyarrow; install the extra: pip install '.[parquet]'"
+            ) from None
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
-        _require_columns(schema, [str(name) for name in frame.columns], str(path))
+        _require_columns(schema, [str(name) for name in frame.columns], f"{path}: the table")
         return cls._from_file(path, frame, schema, missing)
 
     @classmethod
@@ -289,13 +318,22 @@ class Dataset:
         return Record(index, quasi, codes, int(self.sensitive_codes[index]))
 
 
+def _as_numbers(column: Column, series: pd.Series[Any]) -> pd.Series[Any]:
+    try:
+        return pd.to_numeric(series)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"column {column.name!r}: only numbers can be put into bins: {error}") from None
+
+
 def _plain(cells: Cells, row: int) -> Any:
     code = cells.codes[row]
     return None if code < 0 else cells.palette[code].item() if cells.palette.dtype != object else cells.palette[code]
 
 
-def _bind(column: Column, cells: Cells, *, secret: bool) -> tuple[Reading, npt.NDArray[np.int32]]:
-    """The column's reading with its domain, and every row as a position in that domain.
+def _bind(
+    column: Column, cells: Cells, *, secret: bool, domain: Sequence[Raw] | None = None
+) -> tuple[Reading, npt.NDArray[np.int32]]:
+    """The column's reading with its domain, given or found, and every row as a position in that domain.
 
     A sensitive domain stands in the order of first appearance; as the coordinates' names it needs no other.
     """
@@ -305,10 +343,8 @@ def _bind(column: Column, cells: Cells, *, secret: bool) -> tuple[Reading, npt.N
     try:
         untyped = column.untyped(cells.palette.tolist())
         raws = _typed(untyped, cells)
-        if secret:
-            reading = replace(untyped, domain=tuple(dict.fromkeys(raws)))
-        else:
-            reading = column.reading(untyped, raws)
+        seen = replace(untyped, domain=tuple(dict.fromkeys(raws)))
+        reading = seen if secret else column.reading(untyped, raws)
     except InputError as error:
         raise InputError(f"column {column.name!r}: {error}") from None
     place = {raw: position for position, raw in enumerate(reading.domain)}
@@ -336,18 +372,18 @@ def _csv_frame(path: Path, schema: Schema, missing_values: Sequence[str]) -> pd.
             raise InputError(f"{path}: the file is empty; expected a header line with the column names")
         found = {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
         mark = max(found, key=lambda mark: len(set(schema.names) & set(found[mark])))
-        _require_columns(schema, found[mark], str(path))
-        frame = pd.read_csv(
-            path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False,
-            usecols=list(schema.names),
-        )
+        _require_columns(schema, found[mark], f"{path}: the header")
+        frame = pd.read_csv(path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        if not isinstance(frame.index, pd.RangeIndex):  # pandas takes what is too much for row names
+            raise InputError(f"{path}: line 2 has more fields than the header; give every column a name")
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except (pd.errors.ParserError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV table: {error}") from None
-    return frame.astype(object).mask(frame.isin(list(missing_values)), None)
+    frame = frame[list(schema.names)].astype(object)
+    return frame.mask(frame.isin(list(missing_values)), None)
 
 
 def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFrame:
@@ -372,3 +408,5 @@ def _require_columns(schema: Schema, names: Sequence[str], where: str) -> None:
     for name in schema.names:
         if name not in names:
             raise InputError(f"{where} has no column {name!r}; {did_you_mean(name, names)}")
+        if list(names).count(name) > 1:
+            raise InputError(f"{where} has more than one column {name!r}; rename all but one")

@@ -28,13 +28,14 @@ class JournalError(InputError):
 
 
 class OracleError(HarnessError):
-    """The oracle failed; `retryable` says whether the same question may be asked again."""
+    """The oracle failed; `retryable` says whether the same question may be asked again, `retry_after` how soon."""
 
     exit_code = 3
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
+    def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retryable = retryable
+        self.retry_after = retry_after  # seconds, where the oracle named them
 
 
 class ReleaseError(OracleError):

@@ -29,12 +29,12 @@ class Hierarchy:
     @classmethod
     def from_csv(cls, path: str | Path, delimiter: str = ";") -> "Hierarchy":
         """One `leaf;…;root` on each line, as ARX writes it; neighbours of equal name are one node."""
-        return cls.from_paths(_written(Path(path), delimiter))
+        return cls.from_paths(_written(Path(path), delimiter), str(path))
 
     @classmethod
     def from_nested(cls, tree: Mapping[str, object]) -> "Hierarchy":
         """Mappings down to lists of leaves; several tops are put under a root `*`."""
-        above: tuple[str, ...] = () if len(tree) == 1 else (ROOT,)
+        above: tuple[str, ...] = () if len(tree) <= 1 else (ROOT,)
         return cls.from_paths(_nested(tree, above))
 
     @classmethod
@@ -47,8 +47,9 @@ class Hierarchy:
         )
 
     @classmethod
-    def from_paths(cls, paths: Iterable[tuple[str, Sequence[str]]]) -> "Hierarchy":
-        """The tree in which every path (where it was found, names from leaf to root) is one."""
+    def from_paths(cls, paths: Iterable[tuple[str, Sequence[str]]], source: str = "the hierarchy") -> "Hierarchy":
+        """The tree of all paths, each given as where it was found and its names from leaf to root."""
+        below: dict[str, list[str]] = {}
         parents: dict[str, str] = {}
         seen: dict[str, tuple[str, ...]] = {}
         root = ""
@@ -59,10 +60,14 @@ class Hierarchy:
                 raise InputError(f"{where}: ends in {path[-1]!r}, but others end in {root!r}; use one root")
             if seen.setdefault(path[0], path) != path:
                 raise InputError(f"{where}: the leaf {path[0]!r} was already given another path; keep one")
-            _climb(where, path, parents, seen)
+            for child, parent in pairwise(path):
+                if child not in parents:
+                    parents[child] = parent
+                    below.setdefault(parent, []).append(child)
+            _check_family(where, path, parents, below, seen)
         if not seen:
-            raise InputError("the hierarchy is empty; give at least one leaf and its ancestors")
-        return cls(root, _children(parents))
+            raise InputError(f"{source}: empty; give at least one leaf with its ancestors")
+        return cls(root, {node: tuple(children) for node, children in below.items()})
 
     @cached_property
     def _parents(self) -> Mapping[str, str]:
@@ -167,38 +172,35 @@ class Hierarchy:
 
 def _collapsed(where: str, names: Sequence[str]) -> tuple[str, ...]:
     """A path without repeated neighbours, and fit to be one."""
-    if len(names) < 2:
-        raise InputError(
-            f"{where}: a single name; write the leaf, its ancestors and the root, as in `leaf;*`"
-        )
     if not all(names):
         raise InputError(f"{where}: an empty name; repeat the name of the level below instead")
     path = (names[0], *(upper for lower, upper in pairwise(names) if upper != lower))
+    if len(path) < 2:
+        raise InputError(f"{where}: only one name; write the leaf, its ancestors and the root: `leaf;…;root`")
     if len(set(path)) < len(path):
         again = next(name for place, name in enumerate(path) if name in path[:place])
         raise InputError(f"{where}: {again!r} stands above itself; give the two levels different names")
     return path
 
 
-def _climb(where: str, path: tuple[str, ...], parents: dict[str, str], seen: Mapping[str, object]) -> None:
-    """Enter one path, so that every name keeps one parent and no leaf has children."""
+def _check_family(
+    where: str,
+    path: tuple[str, ...],
+    parents: Mapping[str, str],
+    below: Mapping[str, object],
+    leaves: Mapping[str, object],
+) -> None:
+    """Every name keeps the parent it was first given, and no leaf has children."""
     for child, parent in pairwise(path):
-        if parent in seen:
-            raise InputError(f"{where}: {parent!r} is a leaf elsewhere; give the node another name")
-        if parents.setdefault(child, parent) != parent:
+        if parents[child] != parent:
             known = parents[child]
             raise InputError(
                 f"{where}: {child!r} lies below {parent!r}, but elsewhere below {known!r}; rename one of them"
             )
-    if path[0] in parents.values():
+        if parent in leaves:
+            raise InputError(f"{where}: {parent!r} is a leaf elsewhere; give the node another name")
+    if path[0] in below:
         raise InputError(f"{where}: the leaf {path[0]!r} is an inner node elsewhere; rename one of them")
-
-
-def _children(parents: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    below: dict[str, list[str]] = {}
-    for child, parent in parents.items():
-        below.setdefault(parent, []).append(child)
-    return {parent: tuple(children) for parent, children in below.items()}
 
 
 def _written(path: Path, delimiter: str) -> Iterator[tuple[str, list[str]]]:
@@ -210,8 +212,6 @@ def _written(path: Path, delimiter: str) -> Iterator[tuple[str, list[str]]]:
                 where = f"{path}, line {lines.line_num}"
                 if not any(map(str.strip, names)):
                     raise InputError(f"{where}: an empty line; remove it")
-                if len(names) == 1:
-                    raise InputError(f"{where}: only one name; write `leaf{delimiter}…{delimiter}root`")
                 yield where, [name.strip() for name in names]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise InputError(f"{path}: cannot be read as a hierarchy in UTF-8: {problem}") from None
@@ -220,7 +220,7 @@ def _written(path: Path, delimiter: str) -> Iterator[tuple[str, list[str]]]:
 def _nested(below: object, above: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every path of a nested mapping; `above` runs from the node up to the root."""
     where = f"below {above[0]!r}" if above else "the hierarchy"
-    if isinstance(below, Mapping):
+    if isinstance(below, Mapping) and below:
         for name, deeper in below.items():
             yield from _nested(deeper, (str(name), *above))
     elif isinstance(below, list | tuple) and below:
@@ -243,14 +243,10 @@ def _check_widths(low: int, high: int, widths: Sequence[int]) -> None:
     if not widths or any(width < 1 for width in widths):
         raise InputError(f"widths {list(widths)!r}: expected at least one, all positive whole numbers")
     if not low < high <= low + MOST_LEAVES:
-        raise InputError(
-            f"from {low} to {high}: expected at least 1 and at most {MOST_LEAVES:,} whole numbers"
-        )
+        raise InputError(f"from {low} to {high}: expected at least 1 and at most {MOST_LEAVES:,} whole numbers")
     for narrow, wide in pairwise(widths):
         if wide <= narrow or wide % narrow:
-            raise InputError(
-                f"width {wide} after {narrow}: expected a larger multiple, else intervals overlap"
-            )
+            raise InputError(f"width {wide} after {narrow}: expected a larger multiple, else intervals overlap")
 
 
 def _around(leaf: int, low: int, high: int, width: int) -> str:

@@ -22,7 +22,8 @@ Floats = npt.NDArray[np.float64]
 class Model(Protocol):
     """An inference algorithm: what it infers about the target from one release, as a point of the n-simplex."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def predict(self, encoded: Encoded, seed: int) -> Floats: ...
 
@@ -92,7 +93,7 @@ class Classifier:
 
     @property
     def randomized(self) -> bool:
-        return "random_state" in self.estimator.get_params()
+        return self.estimator.get_params().get("random_state", 0) is None
 
     def predict(self, encoded: Encoded, seed: int) -> Floats:
         from sklearn.base import clone
@@ -149,9 +150,13 @@ class Inference:
     encoder_name: str = "tf"
 
     @classmethod
-    def named(cls, encoder: str = "tf", model: str | Any = "bernoulli") -> Inference:
-        chosen = model_named(model) if isinstance(model, str) else model
-        return cls(encoder_named(encoder), chosen if hasattr(chosen, "predict") and not hasattr(chosen, "fit") else Classifier.of(chosen), encoder)
+    def named(cls, encoder: str = "tf", model: str | Model | Any = "bernoulli") -> Inference:
+        """From names, or with a model or scikit-learn classifier that somebody made."""
+        if isinstance(model, str):
+            chosen = model_named(model)
+        else:
+            chosen = Classifier.of(model) if hasattr(model, "fit") else model
+        return cls(encoder_named(encoder), chosen, encoder)
 
     @property
     def randomized(self) -> bool:

@@ -72,7 +72,11 @@ class Plan:
         return (1 - self.claim.confidence) / len(self.targets)
 
     def randomized(self, card: Card) -> bool:
-        return bool(card.randomized) or self.inference.randomized
+        """Whether there is anything to sample: f's randomness, or A's when the plan asks for several draws of it.
+
+        A single draw of a random A is A with its seed fixed, which is deterministic.
+        """
+        return bool(card.randomized) or (self.inference.randomized and (self.draws or 1) > 1)
 
     def draws_of(self, card: Card) -> int:
         """How often both sides are drawn; once is exact when neither f nor A is random."""

@@ -48,7 +48,10 @@ class Finding:
 
     @classmethod
     def from_entry(cls, entry: dict[str, Any]) -> Finding:
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
+        plain: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
+        }
+        return cls(**plain)
 
 
 @dataclass(frozen=True, eq=False)

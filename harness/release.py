@@ -144,9 +144,8 @@ class Reader:
         sensitive, known = self._sensitive(table)
         if not known.all():
             notes.append("rows whose sensitive value is suppressed are left out")
-        kept = known if weights is None else known & (weights > 0)
-        if kept.all():
-            kept = slice(None)
+        usable = known if weights is None else known & (weights > 0)
+        kept = slice(None) if usable.all() else usable
         quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
         return Microdata(
             quasi,
@@ -242,7 +241,9 @@ def checked_predictions(rows: object, draws: int, values: int) -> Predictions:
     try:
         array = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ReleaseError("the predictions are not an array of numbers; expected one row of probabilities per draw") from None
+        raise ReleaseError(
+            "the predictions are not an array of numbers; expected one row of probabilities per draw"
+        ) from None
     if array.shape != (draws, values):
         raise ReleaseError(
             f"the predictions have shape {array.shape}; expected ({draws}, {values}): "

@@ -65,6 +65,8 @@ class Report:
             f"the adversary is {inference.model.name} on {inference.encoder_name} encoding; another may infer more",
             "every person has one record, and the quasi-identifiers are what the adversary knows",
         ]
+        if self.exact and inference.randomized:
+            said.append("the adversary's own randomness is fixed by one seed; with draws it would be sampled")
         if self.exact:
             said.append("f is taken as deterministic because equal questions got equal answers; so distances are exact")
         else:
@@ -144,7 +146,8 @@ class Report:
 
     def summary(self) -> str:
         """A page for a terminal: verdict first, then what it rests on."""
-        return "\n".join([str(self.verdict), "", *self._facts(), "", *self._curve(), "", *self._worst(), *self._small_print()])
+        parts = [str(self.verdict), "", *self._facts(), "", *self._curve(), "", *self._worst(), *self._small_print()]
+        return "\n".join(parts)
 
     def _facts(self) -> list[str]:
         data, card, numbers = self.plan.data, self.card, self.statistics()
@@ -165,7 +168,9 @@ class Report:
         }
         if not self.exact:
             floors = [finding.floor for finding in self.findings if finding.floor is not None]
-            lines["noise floor"] = f"{np.mean(floors):.4g} on average: what sampling alone would show" if floors else "-"
+            lines["noise floor"] = (
+                f"{np.mean(floors):.4g} on average: what sampling alone would show" if floors else "-"
+            )
         return [f"  {name:<12} {text}" for name, text in lines.items()]
 
     def _curve(self) -> list[str]:
@@ -175,7 +180,8 @@ class Report:
         counts = np.histogram(distances, edges)[0]
         labels = ["< 0.00001", *(f"≥ {edge:g}" for edge in edges[1:-1])]
         return ["  how far records move the inference about themselves"] + [
-            f"  {label:>10} {_bar(count / len(distances)):<30} {count}" for label, count in zip(labels, counts, strict=True)
+            f"  {label:>10} {_bar(count / len(distances)):<30} {count}"
+            for label, count in zip(labels, counts, strict=True)
         ]
 
     def _worst(self) -> list[str]:
@@ -202,7 +208,7 @@ class Report:
 def _bar(share: float, width: int = 30) -> str:
     """A bar with eighths of a cell, so that one record in a thousand still shows."""
     eighths = max(round(share * width * 8), 1 if share > 0 else 0)
-    return "█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def versions() -> dict[str, str]:

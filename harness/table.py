@@ -63,7 +63,7 @@ def _texts(series: pd.Series[Any]) -> pd.Series[Any]:
     """Anything else as text, as its maker would print it; dates without a time of day as plain dates."""
     if series.dtype.kind == "M":
         midnight = (series.dropna() == series.dropna().dt.normalize()).all()
-        return series.dt.strftime("%Y-%m-%d" if midnight else "%Y-%m-%dT%H:%M:%S").astype(object)
+        return pd.Series(series.dt.strftime("%Y-%m-%d" if midnight else "%Y-%m-%dT%H:%M:%S"), dtype=object)
     if pd.api.types.infer_dtype(series, skipna=True) == "string":
         return series.astype(object)
     return series.map(_text).astype(object)

@@ -5,6 +5,7 @@ pairs only what the record changed.
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,14 +34,14 @@ class Curve:
     uppers: tuple[float, ...]
 
 
-def tail(paired: Floats, epsilon: float) -> tuple[int, int]:
+def tail_count(paired: Floats, epsilon: float) -> tuple[int, int]:
     """How many pairs are at or above ε, and of how many."""
     return int(np.count_nonzero(paired >= epsilon - ROUNDING)), len(paired)
 
 
 def smallest_delta(paired: Floats, epsilon: float, alpha: float) -> Limits:
     """T(ε), with Clopper-Pearson limits at alpha/2 each."""
-    count, draws = tail(paired, epsilon)
+    count, draws = tail_count(paired, epsilon)
     lower, upper = binomial_lower(count, draws, alpha / 2), binomial_upper(count, draws, alpha / 2)
     return Limits(count / draws, lower, upper)
 
@@ -48,17 +49,30 @@ def smallest_delta(paired: Floats, epsilon: float, alpha: float) -> Limits:
 def smallest_epsilon(paired: Floats, delta: float, alpha: float, largest: float) -> Limits:
     """The ε beyond which T stays within δ, with limits at alpha/2 each; `largest` is all a pair can differ by.
 
-    Order statistics: if Q is the true one, at most k of the pairs lie at or above Q with no more chance than at
-    most k successes at rate δ. The limit is therefore the largest distance but k, for the largest k whose
-    Clopper-Pearson limit is within δ; the lower limit mirrors it.
+    Of the true one, Q, T(Q) ≥ δ: that at most k pairs reach Q has no more chance than at most k successes at
+    rate δ. So the upper limit is the distance that k pairs exceed, for the largest k whose Clopper-Pearson limit
+    is within δ; the lower limit mirrors it.
     """
     draws = len(paired)
     falling = np.sort(paired)[::-1]
-    within = _first(draws, lambda count: binomial_upper(count, draws, alpha / 2) > delta)
-    beyond = _first(draws, lambda count: binomial_lower(count, draws, alpha / 2) > delta)
+    counts = range(draws + 1)
+    within = bisect_left(counts, True, key=lambda count: binomial_upper(count, draws, alpha / 2) > delta)
+    beyond = bisect_left(counts, True, key=lambda count: binomial_lower(count, draws, alpha / 2) > delta)
     allowed = math.floor(delta * draws + ROUNDING)
     return Limits(
         value=float(falling[allowed]) if allowed < draws else 0.0,
-        lower=float(falling[beyond - 1]) if 0 < beyond <= draws else 0.0,
+        lower=float(falling[beyond - 1]) if beyond <= draws else 0.0,
         upper=largest if within == 0 else float(falling[within - 1]) if within <= draws else 0.0,
     )
+
+
+def curve(paired: Floats, epsilons: tuple[float, ...], alpha: float) -> Curve:
+    """T over a rising grid of ε, with upper limits that all hold together except with probability alpha.
+
+    Clopper-Pearson at alpha over the size of the grid, since claims live where T is small: without a single pair
+    at ε it says ln(grid/alpha)/N where the band of Dvoretzky, Kiefer and Wolfowitz says √(ln(1/alpha)/2N).
+    """
+    counts = [tail_count(paired, epsilon)[0] for epsilon in epsilons]
+    draws, each = len(paired), alpha / len(epsilons)
+    uppers = np.minimum.accumulate([binomial_upper(count, draws, each) for count in counts])
+    return Curve(epsilons, tuple(count / draws for count in counts), tuple(uppers.tolist()))

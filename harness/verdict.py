@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-#CERT
+from harness.certificate import certify
 from harness.plan import Claim
 from harness.procedure import Finding
 
@@ -82,7 +82,7 @@ def _doubt(doubtful: Sequence[Finding], claim: Claim) -> str:
 
 
 def _partial(findings: Sequence[Finding], claim: Claim, population: int) -> str:
-    share = share_at_most(population, len(findings), 0, 1 - claim.confidence)
+    share = certify(population, len(findings), 0, 1 - claim.confidence).share
     return (
         f"all {len(findings)} records examined, of {population}, stay below {claim.epsilon:g}; with "
         f"{claim.confidence:.0%} confidence at most {share:.2%} of all records do not. "

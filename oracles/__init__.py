@@ -33,9 +33,7 @@ def as_oracle(anonymizer: Any) -> Oracle:
         from oracles.local import Local
 
         return Local(anonymizer)
-    raise InputError(
-        f"expected a callable f(df) -> df, an oracle or an address, not a {type(anonymizer).__name__}"
-    )
+    raise InputError(f"expected a callable f(df) -> df, an oracle or an address, not a {type(anonymizer).__name__}")
 
 
 def _python(rest: str, options: dict[str, Any]) -> Oracle:

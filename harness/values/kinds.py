@@ -91,9 +91,7 @@ class OneOf:
     def covers(self, raw: Raw) -> bool:
         if raw in self.values:
             return True
-        return isinstance(raw, Span) and any(
-            raw.within(value) for value in self.values if isinstance(value, Span)
-        )
+        return isinstance(raw, Span) and any(raw.within(value) for value in self.values if isinstance(value, Span))
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,7 @@ def masks(text: str, reading: Reading) -> list[Candidate]:
     if not found and text.endswith("*") and text.count("*") == 1:
         found = _begun(text[:-1], reading)
     if not found and "*" in text:
-        raise Unreadable(
-            text, "a mask that fits no raw value", "each `*` stands for one character of the raw text"
-        )
+        raise Unreadable(text, "a mask that fits no raw value", "each `*` stands for one character of the raw text")
     return found
 
 

@@ -15,9 +15,7 @@ from harness.values.reading import Reading
 from harness.values.sets import sets, strings, union
 
 LONGEST_CELL = 100_000
-MISSING = frozenset(
-    ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "<null>", "NaT"]
-)
+MISSING = frozenset(["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "<null>", "NaT"])
 OTHERS = frozenset(("other", "others"))
 
 _FORMS = (points, ranges, bounds, sets, masks)

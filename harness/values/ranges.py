@@ -116,9 +116,7 @@ def _between(text: str, low: End, high: End, sides: tuple[bool, bool], reading: 
 
 def _run(text: str, positions: Interval, reading: Reading) -> OneOf:
     # An empty raw value is a missing cell that was kept: it has no place in the order.
-    values = frozenset(
-        raw for place, raw in enumerate(reading.domain) if raw != "" and positions.covers(place)
-    )
+    values = frozenset(raw for place, raw in enumerate(reading.domain) if raw != "" and positions.covers(place))
     if not values:
         raise Unreadable(text, "no value of the declared order lies there", "mend the declared order")
     return OneOf(values)

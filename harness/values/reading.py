@@ -94,9 +94,7 @@ class Reading:
             typed = {leaf: self.raw(leaf) for leaf in leaves}
         except Unreadable as problem:
             raise InputError(f"a leaf of the hierarchy is no {self.kind}: {problem}") from None
-        return replace(
-            self, nodes={name: frozenset(typed[leaf] for leaf in below) for name, below in nodes.items()}
-        )
+        return replace(self, nodes={name: frozenset(typed[leaf] for leaf in below) for name, below in nodes.items()})
 
     def raw(self, text: object) -> Raw:
         """A raw cell of the data, typed: 25 for "25.0", a Span for a date, stripped text otherwise."""

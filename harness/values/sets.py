@@ -104,9 +104,12 @@ def _members(text: str, name: str, reading: Reading) -> frozenset[Raw]:
 
 def strings(text: str) -> tuple[str, list[str]] | None:
     """The bracket and the strings of a list, tuple or set as Python prints it; None if it is no such text."""
-    bracket, inner = _enclosed(_without_constructor(text))
+    text = _without_constructor(text)
+    if _CLOSING.get(text[:1]) != text[-1:]:
+        return None
+    inner = text[1:-1].strip()
     found, place = [], 0
-    while bracket and place < len(inner):
+    while place < len(inner):
         match = _STRING.match(inner, place)
         if not match:
             return None
@@ -114,7 +117,7 @@ def strings(text: str) -> tuple[str, list[str]] | None:
         place = match.end()
         if gap := _GAP.match(inner, place):
             place = gap.end()
-    return (bracket, found) if found else None
+    return (text[0], found) if found else None
 
 
 def _unescaped(literal: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -31,9 +31,8 @@ class Tree:
     @classmethod
     def of(cls, hierarchy: Hierarchy, gap: int) -> Tree:
         """With `gap` the code 0 is a missing cell, which has nothing in common with any leaf."""
-        names, first, count, paths = [], [], [], []
-        if gap:
-            names, first, count, paths = ["", MISSING], [0, 0], [0, 1], [(0, 1)]
+        names, first, count = (["", MISSING], [0, 0], [0, 1]) if gap else ([], [], [])
+        paths: list[tuple[int, ...]] = [(0, 1)] if gap else []
         above = (0,) if gap else ()
         for name, path in _walk(hierarchy, hierarchy.root, above, names):
             first.append(len(paths))
@@ -59,10 +58,9 @@ class Tree:
 
     def name_of(self, begin: int, end: int, *, exactly: bool) -> str | None:
         """The lowest node over the codes from begin up to end; if `exactly`, only one with no other leaves."""
-        depth, node = self.common(np.array([begin], np.int32), np.array([end - 1], np.int32))
-        if exactly and self.count[node[0]] != end - begin:
-            return None
-        return self.names[node[0]]
+        _, found = self.common(np.array([begin], np.int32), np.array([end - 1], np.int32))
+        node = int(found[0])
+        return None if exactly and self.count[node] != end - begin else self.names[node]
 
 
 def _walk(
@@ -84,6 +82,7 @@ class Axis:
     raws: tuple[Raw, ...]  # [code]
     gap: int  # 1 when code 0 stands for a missing cell, else 0
     tree: Tree | None = None
+    texts: dict[Hashable, str] = field(default_factory=dict, repr=False)  # cells that were printed before
 
     @classmethod
     def of(cls, column: Column, reading: Reading) -> Axis:
@@ -151,7 +150,7 @@ class Scales:
 
     def reach(self, low: Ints, high: Ints) -> Floats:
         """How far each stretch of codes reaches, in the units of its axis.  # [node, axis]"""
-        far = self.places[self.offsets + high] - self.places[self.offsets + low]
+        far: Floats = self.places[self.offsets + high] - self.places[self.offsets + low]
         for number, axis in enumerate(self.axes):
             if axis.tree is not None:
                 _, node = axis.tree.common(low[:, number], high[:, number])

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.values import Exact, Interval, OneOf, Raw, Span, Suppressed, Value, show
 from oracles.reference.axes import Axis, Flags, Ground, Ints, Longs
@@ -14,6 +15,7 @@ from oracles.reference.cuts import Nodes
 
 Style = Literal["ranges", "regions"]
 STYLES = get_args(Style)
+MOST_TEXTS = 1 << 17
 EVERYTHING = None  # the key of a cell that says nothing
 
 
@@ -28,7 +30,8 @@ def cell_keys(ground: Ground, style: Style, number: int, rows: Longs, classes: N
     left, right = np.maximum(classes.left[:, number], axis.gap), classes.right[:, number]
     keys: list[Hashable]
     if axis.kind == "set":
-        keys = _regions_of(ground.present[number], left, right) if style == "regions" else _members(codes[rows], classes)
+        here = ground.present[number]
+        keys = _members(codes[rows], classes) if style == "ranges" else _between(here, left, right)
     else:
         begin, end = (low, high + 1) if style == "ranges" else (left, right)
         latest = [_latest(axis, codes[rows], classes)] if axis.kind == "date" else []
@@ -40,18 +43,21 @@ def cell_keys(ground: Ground, style: Style, number: int, rows: Longs, classes: N
 
 def _members(codes: Ints, classes: Nodes) -> list[Hashable]:
     """Each class's set of codes, as bytes."""
-    owner = np.repeat(np.arange(len(classes.size)), classes.size)
-    span = int(codes.max()) + 1
-    pairs = np.unique(owner * span + codes)
-    ends = np.searchsorted(pairs, np.arange(1, len(classes.size)) * span)
-    return [part.tobytes() for part in np.split((pairs % span).astype(np.int32), ends)]
+    count, span = len(classes.size), int(codes.max()) + 1
+    pairs = np.unique(np.repeat(np.arange(count) * span, classes.size) + codes)
+    ends = np.searchsorted(pairs, np.arange(count + 1) * span)
+    return _slices((pairs % span).astype(np.int32), ends[:-1], ends[1:])
 
 
-def _regions_of(present: Flags, left: Ints, right: Ints) -> list[Hashable]:
+def _between(present: Flags, left: Ints, right: Ints) -> list[Hashable]:
     """The codes between the cuts that occur in the table, as bytes."""
     codes = np.flatnonzero(present).astype(np.int32)
-    begins, ends = np.searchsorted(codes, left), np.searchsorted(codes, right)
-    return [codes[begin:end].tobytes() for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+    return _slices(codes, np.searchsorted(codes, left), np.searchsorted(codes, right))
+
+
+def _slices(codes: Ints, begins: npt.NDArray[np.intp], ends: npt.NDArray[np.intp]) -> list[Hashable]:
+    buffer, width = codes.tobytes(), codes.itemsize
+    return [buffer[begin:end] for begin, end in zip((begins * width).tolist(), (ends * width).tolist(), strict=True)]
 
 
 def _latest(axis: Axis, codes: Ints, classes: Nodes) -> list[int]:
@@ -66,13 +72,24 @@ def number_cells(keys: Sequence[Hashable], known: Mapping[Hashable, int]) -> tup
     fresh: dict[Hashable, int] = {}
     codes = []
     for key in keys:
-        code = -1 if key == "" else known.get(key)
-        codes.append(fresh.setdefault(key, len(known) + len(fresh)) if code is None else code)
+        code = known.get(key)
+        if code is None:
+            code = -1 if key == "" else fresh.setdefault(key, len(known) + len(fresh))
+        codes.append(code)
     return codes, list(fresh)
 
 
 def text(axis: Axis, style: Style, key: Hashable) -> str:
-    """The cell behind a key, as printed."""
+    """The cell behind a key, as printed; each is worked out once per axis."""
+    known = axis.texts.get((style, key))
+    if known is None:
+        if len(axis.texts) >= MOST_TEXTS:
+            axis.texts.clear()
+        known = axis.texts[style, key] = _text(axis, style, key)
+    return known
+
+
+def _text(axis: Axis, style: Style, key: Hashable) -> str:
     if key is EVERYTHING:
         return show(Suppressed())
     if isinstance(key, bytes):
@@ -95,7 +112,8 @@ def _range(axis: Axis, begin: int, end: int, latest: int = 0) -> Value:
     low, high = axis.raws[begin], axis.raws[end - 1]
     if isinstance(low, Span):
         return Exact(low) if low.last == latest else Interval(low.first, latest, days=True)
-    assert not isinstance(low, str) and not isinstance(high, str | Span)
+    assert isinstance(low, int | float)
+    assert isinstance(high, int | float)
     return Exact(low) if end - begin == 1 else Interval(low, high)
 
 
@@ -109,5 +127,6 @@ def _region(axis: Axis, begin: int, end: int, latest: int = 0) -> Value:
         first = low.first if isinstance(low, Span) else -math.inf
         last = max(high.first - 1, latest) if isinstance(high, Span) else math.inf
         return Interval(first, last, days=True)
-    assert not isinstance(low, str) and not isinstance(high, str)
+    assert isinstance(low, int | float)
+    assert isinstance(high, int | float)
     return Interval(low, high, "left")

@@ -1,0 +1,16 @@
+"""Reference anonymizers: what a harness is tried against before it is believed about others."""
+
+from oracles.reference.extremes import Constant, Identity, Leaky
+from oracles.reference.laplace import Laplace, NoisyTable
+from oracles.reference.mondrian import Mondrian
+
+REFERENCE: dict[str, type] = {
+    "mondrian": Mondrian,
+    "laplace": Laplace,
+    "noisy-table": NoisyTable,
+    "identity": Identity,
+    "constant": Constant,
+    "leaky": Leaky,
+}
+
+__all__ = ["REFERENCE", "Constant", "Identity", "Laplace", "Leaky", "Mondrian", "NoisyTable"]

@@ -1,0 +1,107 @@
+"""The house keeps its order: who may import whom, and what the public names are."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# A harness file imports only files above it.
+ORDER = [
+    "errors", "values", "hierarchy", "table", "schema", "dataset", "release", "oracle",  # vocabulary
+    "distance", "encoding", "inference", "bounds", "estimate", "tail", "certificate", "privacy_loss",  # measuring
+    "plan", "planfile", "journal", "kept", "executors", "procedure", "cost", "verdict",  # running
+    "report",  # telling
+    "people", "doors", "demo", "cli",  # doors
+]  # fmt: skip
+VOCABULARY = set(ORDER[: ORDER.index("oracle") + 1])
+DOORS = {"doors", "demo", "cli"}
+
+PUBLIC = {
+    "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy", "Inference",
+    "InputError", "JournalError", "Oracle", "OracleError", "Outcome", "Plan", "Predictions", "Record", "ReleaseError",
+    "Report", "Schema", "Table", "Verdict", "audit", "judge",
+}  # fmt: skip
+
+
+def sources(package: str) -> list[Path]:
+    return sorted(path for path in (ROOT / package).rglob("*.py") if "_pb" not in path.parts)
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of this project that a file imports anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide where a name comes from"
+            found |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.split(".")[0] in ("harness", "oracles")}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT / "harness").parts[0].removesuffix(".py")
+
+
+def rooms_of(names: set[str]) -> set[str]:
+    return {name.split(".")[1] for name in names if name.startswith("harness.")} & set(ORDER)
+
+
+def test_every_room_of_the_harness_has_its_place_in_the_order():
+    assert {room(path) for path in sources("harness")} - {"__init__"} == set(ORDER)
+
+
+@pytest.mark.parametrize("path", sources("harness"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_harness_file_imports_only_files_above_it(path):
+    if path == ROOT / "harness" / "__init__.py":
+        return  # resolves names lazily; the next test looks at what it loads
+    mine = room(path)
+    allowed = set(ORDER[: ORDER.index(mine) + 1]) if mine in ORDER else set()
+    assert rooms_of(imports(path)) <= allowed
+    if mine not in DOORS:
+        assert not any(name.split(".")[0] == "oracles" for name in imports(path)), "only doors know the oracles"
+
+
+@pytest.mark.parametrize("path", sources("oracles"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_an_oracle_knows_only_the_vocabulary(path):
+    assert rooms_of(imports(path)) <= VOCABULARY
+
+
+def test_the_public_names_are_exactly_these():
+    import harness
+
+    assert set(harness.__all__) == PUBLIC == set(harness._HOMES)
+    assert dir(harness) == harness.__all__
+    for name in PUBLIC:
+        assert getattr(harness, name) is not None
+
+
+def test_no_public_function_is_named_like_its_module():
+    import harness
+
+    for name, home in harness._HOMES.items():
+        assert name != home
+
+
+def test_importing_the_package_loads_no_heavy_library():
+    code = "import sys, harness; print([name for name in ('numpy', 'pandas', 'sklearn') if name in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert told.stdout.strip() == "[]"
+
+
+def test_an_unknown_public_name_is_an_attribute_error():
+    import harness
+
+    with pytest.raises(AttributeError, match="no attribute 'Auditor'"):
+        _ = harness.Auditor
+
+
+def test_every_module_says_in_one_line_what_it_is_for():
+    for path in [*sources("harness"), *sources("oracles")]:
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        assert docstring, f"{path} has no docstring"
+        assert docstring.splitlines()[0].endswith((".", ":", "!")), path
