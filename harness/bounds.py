@@ -35,6 +35,12 @@ def binomial_lower(count: int, draws: int, alpha: float) -> float:
     return 0.0 if count <= 0 else float(betaincinv(count, draws - count + 1, alpha))
 
 
+def interval(x: Samples, y: Samples, estimate: float, alpha: float, *, coupled: bool) -> tuple[float, float]:
+    """d lies between these, except with probability alpha: half of it for either end."""
+    high = upper(x, y, estimate, alpha / 2, coupled=coupled)
+    return min(high, lower(x, y, alpha / 2)), high
+
+
 def upper(x: Samples, y: Samples, estimate: float, alpha: float, *, coupled: bool) -> float:
     """d is at most this, except with probability alpha; `estimate` is the plug-in d̂ of the same draws."""
     if coupled:
@@ -151,9 +157,7 @@ def _lower_by_duality(x: Floats, y: Floats, alpha: float) -> float:
     swing = max(early.swing, late.swing)
     if swing == 0:
         return 0.0
-    gains = np.concatenate(
-        [early.gains(x[:, :second], y[:, :second]), late.gains(x[:, second:], y[:, second:])]
-    )
+    gains = np.concatenate([early.gains(x[:, :second], y[:, :second]), late.gains(x[:, second:], y[:, second:])])
     return mean_at_least(gains + swing, alpha, span=2 * swing, seen=first) - swing
 
 

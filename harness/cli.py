@@ -111,7 +111,8 @@ def _run(chosen: argparse.Namespace) -> int:
             for finding in shown(audit):
                 findings.append(finding)
         except (KeyboardInterrupt, HarnessError) as error:
-            _tell_kept(len(findings), len(planned.plan.targets), chosen.file, out)
+            if findings or isinstance(error, KeyboardInterrupt):
+                _tell_kept(len(findings), len(planned.plan.targets), chosen.file, out)
             if isinstance(error, KeyboardInterrupt):
                 return INTERRUPTED
             raise

@@ -220,7 +220,9 @@ class Dataset:
         """D or D⁻ⁱ as its owner knows it: one domain per column, which may hold values that no row has."""
         secrets = [False] * len(schema.quasi) + [True] * len(schema.sensitive)
         columns = zip((*schema.quasi, *schema.sensitive), secrets, domains, strict=True)
-        bound = [_bind(column, table.column(column.name), secret=secret, domain=domain) for column, secret, domain in columns]
+        bound = [
+            _bind(column, table.column(column.name), secret=secret, domain=domain) for column, secret, domain in columns
+        ]
         readings, codes = zip(*bound, strict=True)
         return cls(schema, table, readings, codes)
 
@@ -343,11 +345,15 @@ def _bind(
     try:
         untyped = column.untyped(cells.palette.tolist())
         raws = _typed(untyped, cells)
-        seen = replace(untyped, domain=tuple(dict.fromkeys(raws)))
-        reading = seen if secret else column.reading(untyped, raws)
+        known = raws if domain is None else domain
+        seen = replace(untyped, domain=tuple(dict.fromkeys(known)))
+        reading = seen if secret else column.reading(untyped, known)
     except InputError as error:
         raise InputError(f"column {column.name!r}: {error}") from None
     place = {raw: position for position, raw in enumerate(reading.domain)}
+    stranger = next((raw for raw in raws if raw not in place), None)
+    if stranger is not None:
+        raise InputError(f"column {column.name!r}: raw value {stranger!r} is not in the domain it was given")
     positions = np.array([place[raw] for raw in raws], dtype=np.int32)
     return reading, positions[cells.codes]  # a missing cell's -1 picks the last entry, MISSING
 

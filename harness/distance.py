@@ -107,7 +107,8 @@ def paired(present: Floats | Samples, absent: Floats | Samples) -> Floats:
     x, y = same_values(present, absent)
     if len(x) != len(y):
         raise InputError(f"pairs need as many draws on both sides; got {len(x)} present and {len(y)} absent")
-    return np.minimum(np.abs(x.columns - y.columns).sum(axis=0), 2.0)
+    lengths: Floats = np.minimum(np.abs(x.columns - y.columns).sum(axis=0), 2.0)
+    return lengths
 
 
 def per_value(present: Floats | Samples, absent: Floats | Samples) -> Floats:
@@ -116,16 +117,15 @@ def per_value(present: Floats | Samples, absent: Floats | Samples) -> Floats:
     if len(x) != len(y):
         return _unequal(x.ordered, y.ordered)
     if len(x) < MANY:
-        return np.abs(x.ordered - y.ordered).mean(axis=1)
-    moves = (_one_way(a, b) for a, b in zip(x.columns, y.columns, strict=True))
-    pairs = zip(moves, x.columns, y.columns, strict=True)
-    return np.array([move if move is not None else _by_cells(a, b) for move, a, b in pairs])
+        moved: Floats = np.abs(x.ordered - y.ordered).mean(axis=1)
+        return moved
+    return np.array([_of_many(a, b) for a, b in zip(x.columns, y.columns, strict=True)])
 
 
-def _one_way(x: Floats, y: Floats) -> float | None:
-    """W₁ if all pairs moved one way, as coupled ones mostly do: then x₍ₖ₎ ≥ y₍ₖ₎ (or ≤) for every k too."""
+def _of_many(x: Floats, y: Floats) -> float:
+    """W₁ of one value, at once if all pairs moved one way: then x₍ₖ₎ ≥ y₍ₖ₎ (or ≤) for every k too."""
     moved = x - y
-    return float(np.abs(moved.mean())) if moved.min() >= 0 or moved.max() <= 0 else None
+    return abs(float(moved.mean())) if moved.min() >= 0 or moved.max() <= 0 else _by_cells(x, y)
 
 
 def _unequal(x: Floats, y: Floats) -> Floats:
@@ -162,5 +162,5 @@ def _by_cells(x: Floats, y: Floats) -> float:
     ones = np.ones(len(rest_x)), -np.ones(len(rest_y))
     steps = np.concatenate([*ones, before[crossed], -after[crossed]])
     order = np.argsort(places)
-    inside = np.abs(np.cumsum(steps[order])[:-1]) @ np.diff(places[order])
-    return float(np.abs(areas[~crossing]).sum() + inside) * width / len(x)
+    inside = float(np.abs(np.cumsum(steps[order])[:-1]) @ np.diff(places[order]))
+    return (float(np.abs(areas[~crossing]).sum()) + inside) * float(width) / len(x)

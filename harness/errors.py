@@ -45,6 +45,10 @@ class ReleaseError(OracleError):
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The tail of a sentence about an unknown name: the nearest known one, then all of them."""
     names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}known: {', '.join(names)}"
+    return f"{nearest(word, names)}known: {', '.join(names)}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A question that offers the nearest known name, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean {near[0]!r}? " if near else ""

@@ -45,19 +45,15 @@ class Estimator:
         exact: bool,
         rng: np.random.Generator | None = None,
     ) -> Estimate:
-        """The estimate at error level `alpha`, half of it for either end; `exact` says there is no chance."""
+        """The estimate at error level `alpha`, half of it for either end; `exact`: chance plays no part."""
         x, y = same_values(present, absent)
         if coupled and len(x) != len(y):
             raise InputError(f"coupled draws come in pairs; got {len(x)} present and {len(y)} absent")
         values = per_value(x, y)
         plug_in = float(values.sum())
-        if exact:
-            low, high, floor, p_value = plug_in, plug_in, 0.0, None
-        else:
-            high = bounds.upper(x, y, plug_in, alpha / 2, coupled=coupled)
-            low = min(high, bounds.lower(x, y, alpha / 2))
-            floor = noise_floor(x, y)
-            p_value = self._p_value(x, y, coupled, rng)
+        low, high = (plug_in, plug_in) if exact else bounds.interval(x, y, plug_in, alpha, coupled=coupled)
+        floor = 0.0 if exact else noise_floor(x, y)
+        p_value = None if exact else self._p_value(x, y, coupled, rng)
         scale = self.distance.scale
         return Estimate(
             distance=plug_in * scale,
@@ -72,9 +68,7 @@ class Estimator:
             alpha=0.0 if exact else alpha,
         )
 
-    def _p_value(
-        self, x: Samples, y: Samples, coupled: bool, rng: np.random.Generator | None
-    ) -> float | None:
+    def _p_value(self, x: Samples, y: Samples, coupled: bool, rng: np.random.Generator | None) -> float | None:
         if not self.permutations:
             return None
         if rng is None:
@@ -134,15 +128,23 @@ def permutation_test(
 def draws_needed(estimate: Estimate, epsilon: float, alpha: float) -> int | None:
     """About how many draws would put both bounds on one side of `epsilon`; None when no number would.
 
-    Takes the best guess of the distance for true, and the distance of each bound from it to shrink as
-    √(ln(2/alpha) / draws): never faster than the bounds do, so rather too many draws than too few.
+    Rough: a guess of the distance is taken for the true one, but for no nearer to ε than its own noise could
+    tell; ask again with the draws this gives. The bounds are taken to close in on it as √(ln(2/alpha)/draws),
+    which is never faster than they do.
     """
     if estimate.upper < epsilon or estimate.lower >= epsilon:
         return estimate.draws
-    noise = 0.0 if estimate.coupled else estimate.floor or 0.0
-    guess = max(estimate.lower, math.sqrt(max(0.0, estimate.distance**2 - noise**2)))
+    noise = estimate.floor or 0.0
+    guess = estimate.distance if estimate.coupled else max(estimate.lower, _without_noise(estimate, noise))
     reach = estimate.upper - guess if guess < epsilon else guess - estimate.lower
-    if estimate.exact or guess == epsilon:
+    margin = max(abs(epsilon - guess), noise / 4)
+    if margin == 0:
         return None
     stricter = math.log(2 / alpha) / math.log(2 / estimate.alpha) if estimate.alpha else 1.0
-    return max(estimate.draws, math.ceil(estimate.draws * stricter * (reach / (epsilon - guess)) ** 2))
+    return max(estimate.draws, math.ceil(estimate.draws * stricter * (reach / margin) ** 2))
+
+
+def _without_noise(estimate: Estimate, noise: float) -> float:
+    """Noise adds to each value's distance about in quadrature; it is taken to be shared evenly."""
+    each = noise / len(estimate.per_value)
+    return sum(math.sqrt(max(0.0, value**2 - each**2)) for value in estimate.per_value)

@@ -20,6 +20,7 @@ from harness.errors import JournalError
 
 Entry = dict[str, Any]
 START = "0" * 64
+OPEN, CLOSE = b'{"entry":', b',"chain":""}'
 SYNC_SECONDS = 0.5  # what a power cut may cost; a killed process loses nothing
 
 
@@ -67,7 +68,7 @@ class Journal:
         """One entry is on its way to the disk when this returns, and on it within SYNC_SECONDS of the next."""
         body = _canonical(entry)
         self._chain = _link(self._chain, body)
-        self._file.write(b'{"entry":' + body + b',"chain":"' + self._chain.encode() + b'"}\n')
+        self._file.write(_line(body, self._chain) + b"\n")
         self._file.flush()
         if time.monotonic() - self._synced > SYNC_SECONDS:
             self.sync()
@@ -102,19 +103,12 @@ def _intact(path: Path, content: bytes) -> tuple[list[Entry], str, int]:
     """The entries, the last link of the chain, and how many bytes are whole lines."""
     found: list[Entry] = []
     chain, whole = START, 0
-    lines = content.split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
-        try:
-            held = json.loads(line)
-            entry, said = held["entry"], held["chain"]
-        except (ValueError, KeyError, TypeError):
-            if number == len(lines) - 1 and not lines[-1]:
-                break  # a last line torn in a way that left its newline
-            raise _broken(path, number) from None
-        chain = _link(chain, _canonical(entry))
-        if chain != said:
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):  # what follows the last newline is torn
+        body, said = line[len(OPEN) : -len(CLOSE) - len(START)], line[-len(START) - 2 : -2].decode("ascii", "replace")
+        chain = _link(chain, body)
+        if chain != said or line != _line(body, said):  # the very bytes: 0.30 is not 0.3
             raise _broken(path, number)
-        found.append(entry)
+        found.append(json.loads(body))
         whole += len(line) + 1
     return found, chain, whole
 
@@ -128,6 +122,10 @@ def _broken(path: Path, number: int) -> JournalError:
 
 def _canonical(entry: Entry) -> bytes:
     return json.dumps(entry, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _line(body: bytes, chain: str) -> bytes:
+    return OPEN + body + CLOSE[:-2] + chain.encode() + CLOSE[-2:]
 
 
 def _link(chain: str, body: bytes) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from harness.dataset import Dataset
-from harness.errors import ReleaseError, did_you_mean
+from harness.errors import ReleaseError, did_you_mean, nearest
 from harness.table import Cells, Codes, Table
 from harness.values import Exact, Other, Reading, Suppressed, Unreadable, Value, parse, resolve_other
 
@@ -161,8 +161,7 @@ class Reader:
                 role = "quasi-identifier" if name in self.data.schema.names[: self._quasi] else "sensitive"
                 raise ReleaseError(
                     f"the release has no column {name!r} ({role}); it has {_listing(table.names)}. "
-                    f"An anonymizer must return every declared column under its own name; "
-                    f"{did_you_mean(name, table.names)}"
+                    f"{nearest(name, table.names)}Every declared column must come back under its own name"
                 )
 
     def _weights(self, table: Table) -> tuple[Floats | None, list[str]]:

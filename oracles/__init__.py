@@ -46,7 +46,10 @@ def _python(rest: str, options: dict[str, Any]) -> Oracle:
     try:
         found: Any = importlib.import_module(module)
     except ImportError as error:
-        raise InputError(f"python:{rest}: module {module!r} cannot be imported: {error}") from error
+        raise InputError(
+            f"python:{rest}: module {module!r} cannot be imported: {error}; it is looked for "
+            "in the current folder, beside the audit.toml and where Python has its packages"
+        ) from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise InputError(f"python:{rest}: {module} has no {name!r}; {did_you_mean(part, _public(found))}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -63,11 +63,13 @@ class Retrying(Around):
         start, done = time.monotonic(), 0
         for attempt in range(self.attempts):
             try:
-                for release in self.inner.answer(_rest(ask, done)):
+                for release in self._answered(_rest(ask, done)):
                     yield release
                     done += 1
                 return
             except OracleError as error:
+                if done >= ask.draws:  # the end was lost, not a release
+                    return
                 wait = self._wait(attempt, error.retry_after)
                 spent = time.monotonic() - start
                 if not error.retryable:
@@ -75,6 +77,11 @@ class Retrying(Around):
                 if attempt + 1 == self.attempts or spent + wait > self.patience:
                     raise _given_up(error, attempt + 1, spent) from None
             time.sleep(wait)
+
+    def _answered(self, ask: Ask) -> Iterable[Release]:
+        """Predictions hold all draws in one release, so there is no rest to ask for: whole or not at all."""
+        releases = self.inner.answer(ask)
+        return list(releases) if self.card.releases == "predictions" else releases
 
     def _wait(self, attempt: int, asked: float | None) -> float:
         with self._lock:

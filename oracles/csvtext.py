@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -16,6 +16,7 @@ from harness.values.atoms import cell_text
 MARKS = ",;\t|"
 ROWS_AT_ONCE = 10_000  # so that a large reply is never held as Python strings all together
 START = 100_000  # bytes at the beginning in which the delimiter, and a header that comes late, are looked for
+LONGEST_LINE = 1_000_000
 SHOWN = 120  # characters of a foreign text that an error quotes
 
 
@@ -62,7 +63,7 @@ def from_csv(
         raise ReleaseError(f"the reply is empty; expected a CSV table with the columns {_listing(expected)}")
     mark = delimiter or _delimiter(start.partition("\n")[0], columns or expected, by_count=bool(columns))
     text = io.TextIOWrapper(io.BytesIO(reply), encoding="utf-8-sig", newline="")
-    rows = csv.reader(text, delimiter=mark, strict=True)
+    rows = csv.reader(_lines(text), delimiter=mark, strict=True)
     try:
         names = list(columns) or next(rows)
         if not columns:
@@ -73,6 +74,14 @@ def from_csv(
     except UnicodeDecodeError as error:
         near = quoted(error.object[max(0, error.start - 20) : error.start + 20])
         raise ReleaseError(f"the reply is not UTF-8 text (near {near}); expected CSV in UTF-8") from None
+
+
+def _lines(text: Iterable[str]) -> Iterator[str]:
+    """A line of nothing but delimiters would become millions of cells."""
+    for line in text:
+        if len(line) > LONGEST_LINE:
+            raise ReleaseError(f"the reply has a line of more than {LONGEST_LINE} characters; expected one per row")
+        yield line
 
 
 def _delimiter(line: str, names: Sequence[str], *, by_count: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,19 @@ class Local:
         try:
             return self.function(ask.table.to_frame(), **randomness, **self.options)
         except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{frame.filename.rsplit('/', 1)[-1]}, line {frame.lineno}, in {frame.name}"
-            raise OracleError(f"the anonymizer raised {type(error).__name__}: {str(error)[:300]} ({where})") from error
+            raise OracleError(
+                f"the anonymizer raised {type(error).__name__}: {str(error)[:300]}{_where(error)}"
+            ) from error
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _where(error: Exception) -> str:
+    """The line of the anonymizer's own file that was being run, not the depths of a library."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is ours
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})" if own else ""
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -27,7 +27,9 @@ def people() -> Dataset:
 def releases(draw):
     """Random releases, some of which lack a sensitive value, cover nobody, or hold no row; with and without weights."""
     rows = draw(st.integers(0, 12))
-    columns = {name: draw(st.lists(st.sampled_from(cells), min_size=rows, max_size=rows)) for name, cells in CELLS.items()}
+    columns = {
+        name: draw(st.lists(st.sampled_from(cells), min_size=rows, max_size=rows)) for name, cells in CELLS.items()
+    }
     frame = pd.DataFrame(columns, columns=list(CELLS), dtype=object)
     if draw(st.booleans()):
         frame["count"] = draw(st.lists(st.integers(-1, 4), min_size=rows, max_size=rows))

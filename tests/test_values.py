@@ -35,6 +35,7 @@ SCHOOLS = [
 ]
 # fmt: on
 ages = Reading.of("number", range(17, 91))
+amounts = Reading.of("number", [0, 1, 2, 5, 10, 20, 1000, 2000])
 schools = Reading.of("ordered", SCHOOLS)
 letters = Reading.of("category", ["a", "b", "c", "M", "F", "Bachelors", "Smith, John", "<=50K", "1st-4th"])
 zips = Reading.of("category", ["35501", "35510", "35601", "47677"])
@@ -115,6 +116,8 @@ NUMBERS: dict[object, Value] = {
     "2x": many(*range(20, 30)),
     "{40, 23}": many(23, 40),
     "{40}": many(40),
+    "[40]": many(40),
+    "[20, 30] | [40, 41]": many(*range(20, 31), 40, 41),
     "{40;23}": many(23, 40),
     "{20-22, 40}": many(20, 21, 22, 40),
     "{1*, >=89}": many(17, 18, 19, 89, 90),
@@ -263,6 +266,14 @@ def test_zip_codes_are_masked_from_the_right() -> None:
         ("1e3", ages, "points = true"),
         ("50,000", ages, "thousands"),
         ("100,200", ages, "thousands"),
+        ("50,000-60,000", ages, "thousands"),
+        ("1,000 to 2,000", ages, "thousands"),
+        ("[1,000, 2,000]", amounts, "thousands"),
+        ("{1,000}", amounts, "thousands"),
+        ("1,000-2,000", amounts, "thousands"),
+        ("1,5-2,5", amounts, "its element '5-2'"),
+        ("[1,5-20,5]", amounts, "its element '5-20': a range between commas"),
+        ("(40)", ages, "neither a number"),
         ("$20", ages, "neither a number"),
         ("20 years", ages, "neither a number"),
         ("[20", ages, "neither a number"),
@@ -417,6 +428,8 @@ def test_a_pattern_decides_whether_the_day_comes_first() -> None:
     american = Reading.of("date", ["03/02/1987", "04/05/1988"], notation="%m/%d/%Y")
     assert parse("03/02/1987", american) == Exact(day("1987-03-02"))
     assert parse("[03/02/1987, 04/05/1988]", american) == days("1987-03-02", "1988-04-05")
+    with pytest.raises(Unreadable, match="neither a date"):
+        parse("13/02/1987", Reading.of("date", ["02/13/1987"], notation="%m/%d/%Y"))
     short = Reading.of("date", ["13.2.87"], notation="%d.%m.%y")
     assert parse("13.2.87", short) == Exact(day("1987-02-13"))
     monthly = Reading.of("date", ["Feb 1987"], notation="%b %Y")
@@ -432,6 +445,20 @@ def test_without_a_decision_only_the_domain_can_tell_day_from_month() -> None:
         parse("03/02/1987", both)
     with pytest.raises(Unreadable, match="day/month/year or month/day/year"):
         parse("[03/02/1987, 1990]", both)
+    with pytest.raises(Unreadable, match="ambiguous"):
+        parse("03/02/1987", Reading("date", (day("2000-01-01"),), points=True))
+    iso = Reading.of("date", ["1987-02-03", "1987-03-02"], notation="%Y-%m-%d")
+    with pytest.raises(Unreadable, match="ambiguous"):
+        parse("03/02/1987", iso)
+
+
+def test_a_reading_that_covers_nobody_gives_way_to_one_that_does() -> None:
+    """`1980-01-1989` runs from January 1980 through 1989, or from 1980 to January 1989."""
+    late = Reading.of("date", ["1989-05-05"])
+    assert parse("1980-01-1989", late) == days("1980-01-01", "1989-12-31")
+    both = Reading.of("date", ["1989-05-05", "1985-05-05"])
+    with pytest.raises(Unreadable, match="ambiguous"):
+        parse("1980-01-1989", both)
 
 
 def test_a_period_is_covered_only_by_what_holds_all_of_it() -> None:
@@ -484,7 +511,10 @@ def test_a_whole_float_finds_the_category_it_was_printed_from() -> None:
 
 def test_a_kept_missing_value_stands_outside_the_order() -> None:
     reading = Reading("ordered", ("", *SCHOOLS))
-    assert not parse("<= 9th", reading).covers("")
+    assert parse("<= 9th", reading) == run("Preschool", "9th")
+    for cell in ("nonsense", "-9th", "nonsense+"):
+        with pytest.raises(Unreadable):
+            parse(cell, reading)
     assert parse("", reading) == Exact("")
 
 
@@ -546,6 +576,15 @@ def test_a_hostile_cell_costs_little_time(cell: str, reading: Reading) -> None:
     with contextlib.suppress(Unreadable):
         parse(cell, reading)
     assert time.process_time() - start < 1
+
+
+def test_a_mask_of_many_days_costs_little_time() -> None:
+    start = date(1950, 1, 1).toordinal()
+    reading = Reading("date", tuple(Span(start + i, start + i) for i in range(15_000)))
+    before = time.process_time()
+    value = parse("198*", reading)
+    assert sum(map(value.covers, reading.domain)) == 3653
+    assert time.process_time() - before < 1
 
 
 @given(st.text(max_size=40) | st.text(alphabet="0123456789-,;~*+[](){}'\" .ab", max_size=20))

@@ -3,6 +3,14 @@
 Knows one column at a time; no tables, no releases, no arrays. The road of a cell: `parsing` asks the
 `reading` (the column's domain and declaration), then `ranges`, `sets` and `masks` offer candidates, `meaning`
 chooses one or refuses, and the result is one of the `kinds`.
+
+A declared notation decides the cells that could be read in two ways:
+    interval    `99,100` is a range, not 99100             numbers, dates
+    run         `9th~12th` is all from one to the other    ordered
+    set         `19,26`, `[20, 30]`, `9th~12th` are two    all
+    bound       `4+` is 4 or more                          numbers, ordered, dates
+    mask        `4+` is 40 to 49                           all
+    %d/%m/%Y    03/02/1987 is in February                  dates, any pattern of strptime
 """
 
 from harness.values.kinds import (

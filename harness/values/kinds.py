@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from harness.errors import ReleaseError
@@ -91,7 +92,12 @@ class OneOf:
     def covers(self, raw: Raw) -> bool:
         if raw in self.values:
             return True
-        return isinstance(raw, Span) and any(raw.within(value) for value in self.values if isinstance(value, Span))
+        return isinstance(raw, Span) and any(map(raw.within, self._periods))
+
+    @cached_property
+    def _periods(self) -> tuple[Span, ...]:
+        """The values that can hold shorter ones; few, so that days are looked up and not searched."""
+        return tuple(value for value in self.values if isinstance(value, Span) and value.first < value.last)
 
 
 @dataclass(frozen=True)

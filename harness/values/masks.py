@@ -24,7 +24,7 @@ def only_mask(text: str, reading: Reading) -> bool:
 def masks(text: str, reading: Reading) -> list[Candidate]:
     """The values of the domain that a mask may hide; one that hides none is refused."""
     hidden = _hidden(text)
-    if hidden is None or len(text) > reading.longest + 16:
+    if hidden is None:
         return []
     found = _dates(hidden, reading) if reading.kind == "date" else _spelled(hidden, reading)
     if not found and text.endswith("*") and text.count("*") == 1:
@@ -51,8 +51,11 @@ def _hidden(text: str) -> str | None:
 
 
 def _spelled(mask: str, reading: Reading) -> list[Candidate]:
+    group = reading.spellings.get(len(mask))
+    if not group:
+        return []
     fits = _matcher(mask)
-    values = [raw for spelling, raw in reading.spellings.get(len(mask), ()) if fits.fullmatch(spelling)]
+    values = [raw for spelling, raw in group if fits.fullmatch(spelling)]
     return [("mask", OneOf(frozenset(values)))] if values else []
 
 
@@ -67,30 +70,35 @@ def _matcher(mask: str) -> re.Pattern[str]:
 
 
 def _dates(mask: str, reading: Reading) -> list[Candidate]:
-    """Dates are spelled as the mask is: year first, or year last in each possible order of day and month."""
+    """The dates that fit when spelled as the mask is; day and month may come in either order."""
+    if len(mask) > len("1987-02-13"):
+        return []
     fits = _matcher(mask.replace("/", "-").replace(".", "-").translate(PLAIN))
     first = day_first(reading.pattern)
-    orders = {DAY_FIRST: True, MONTH_FIRST: False} if first is None else {"mask": first}
+    orders = {"mask": bool(first)}
+    if first is None and len(mask) == len("13/02/1987") and mask[2] in "-/.":
+        orders = {DAY_FIRST: True, MONTH_FIRST: False}
     found: list[Candidate] = []
-    for name, order in orders.items():
-        values = [
-            raw
-            for raw in reading.domain
-            if isinstance(raw, Span) and all(fits.fullmatch(_spell(day, mask, order)) for day in raw)
-        ]
+    for name, day_leads in orders.items():
+        values = [raw for raw in reading.domain if isinstance(raw, Span) and _fit(raw, fits, mask, day_leads)]
         if values:
             found.append((name, OneOf(frozenset(values))))
     return found
 
 
-def _spell(ordinal: int, mask: str, first: bool) -> str:
+def _fit(span: Span, fits: re.Pattern[str], mask: str, day_leads: bool) -> bool:
+    """A period fits if its first and its last day do: a mask shows nothing that changes in between."""
+    return all(fits.fullmatch(_spell(ordinal, mask, day_leads)) for ordinal in set(span))
+
+
+def _spell(ordinal: int, mask: str, day_leads: bool) -> str:
     """A day in the shape of a mask: 198*, 1987-0*, 0*/1987, 1987-02-**, **/02/1987."""
     day = date.fromordinal(ordinal)
-    year, rest = f"{day.year:04}", (f"{day.month:02}", f"{day.day:02}")
     if len(mask) <= 4:
-        return year
-    if mask[4:5] in "-/.":
-        return "-".join((year, *rest))[: len(mask)]
+        return f"{day.year:04}"
+    if mask[4] in "-/.":
+        return day.isoformat()[: len(mask)]
     if len(mask) == 7:
-        return f"{rest[0]}-{year}"
-    return "-".join((*(reversed(rest) if first else rest), year))
+        return f"{day.month:02}-{day.year:04}"
+    lead, follow = (day.day, day.month) if day_leads else (day.month, day.day)
+    return f"{lead:02}-{follow:02}-{day.year:04}"

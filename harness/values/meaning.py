@@ -28,8 +28,9 @@ def _settle(text: str, found: list[Candidate], reading: Reading) -> Value:
     """The declared notation, or the one meaning that all candidates share on the domain."""
     if len(found) > 1:
         found = [(name, value) for name, value in found if name == reading.notation] or found
+    if len({value for _, value in found}) > 1:
         found = _different(found, reading)
-    if len(found) > 1:
+    if len({value for _, value in found}) > 1:
         meanings = " or ".join(f"{name} {quote(show(value), 40)}" for name, value in found)
         names = " or ".join(f'notation = "{name}"' for name in dict.fromkeys(name for name, _ in found))
         raise Unreadable(text, f"ambiguous: may be {meanings}", f"declare {names}")
@@ -37,13 +38,15 @@ def _settle(text: str, found: list[Candidate], reading: Reading) -> Value:
 
 
 def _different(found: list[Candidate], reading: Reading) -> list[Candidate]:
-    """One candidate per meaning on the domain; one that covers nothing there gives way."""
+    """One candidate per meaning on the domain; those that cover nothing there give way to those that do."""
     meanings: dict[tuple[Raw, ...], Candidate] = {}
-    for candidate in found:
-        meanings.setdefault(tuple(filter(candidate[1].covers, reading.domain)), candidate)
-    if len(meanings) > 1:
-        meanings.pop((), None)
-    return list(meanings.values())
+    idle: list[Candidate] = []
+    for name, value in found:
+        if covered := tuple(filter(value.covers, reading.domain)):
+            meanings.setdefault(covered, (name, value))
+        else:
+            idle.append((name, value))
+    return list(meanings.values()) or idle
 
 
 def unreadable(text: str, reading: Reading) -> Unreadable:

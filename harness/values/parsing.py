@@ -53,7 +53,7 @@ def _read(text: str, reading: Reading, *, listed: bool) -> Value:
         bracket, names = listing
         if len(names) == 1 and bracket != "{":
             return _read(names[0].strip(), reading, listed=True)
-        return union(text, names, reading)
+        return union(text, names, reading, nested=True)
     return meaning(text, reading, _FORMS)
 
 

@@ -14,7 +14,7 @@ End: TypeAlias = tuple[Number, Number]  # the first and the last thing an end of
 
 _SEPARATOR = re.compile(r",|;|~|\.{2,3}|…|:|[-–—]|\s+to\s+")
 _BETWEEN_DATES = re.compile(_SEPARATOR.pattern + "|/")  # ISO 8601 writes 1980-01-01/1989-12-31
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+", re.ASCII)
+_GROUPED = re.compile(r"\d,\d{3}(?!\d)", re.ASCII)
 _WORDS = "under|below|less than|over|above|more than|at least|at most|up to"
 _BOUND = re.compile(rf"(<=|>=|=<|=>|<|>|≤|≥|(?:{_WORDS})\s)\s*(.+)", re.IGNORECASE)
 _LOWER = frozenset((">", ">=", "=>", "≥", "over", "above", "more than", "at least"))
@@ -65,7 +65,7 @@ def ranges(text: str, reading: Reading) -> list[Candidate]:
     for low, sign, high in _pairs(inner, reading):
         if sign == ";" if brackets is None else sign in ",~" and reading.notation == "set":
             continue  # several values rather than two ends
-        if brackets is None and sign == "," and reading.kind == "number":
+        if brackets is None and sign == ",":
             refuse_thousands(text, reading)
         found.append((name, _between(text, low, high, sides, reading)))
     return found
@@ -115,8 +115,7 @@ def _between(text: str, low: End, high: End, sides: tuple[bool, bool], reading: 
 
 
 def _run(text: str, positions: Interval, reading: Reading) -> OneOf:
-    # An empty raw value is a missing cell that was kept: it has no place in the order.
-    values = frozenset(raw for place, raw in enumerate(reading.domain) if raw != "" and positions.covers(place))
+    values = frozenset(reading.domain[place] for place in reading.positions.values() if positions.covers(place))
     if not values:
         raise Unreadable(text, "no value of the declared order lies there", "mend the declared order")
     return OneOf(values)
@@ -124,7 +123,7 @@ def _run(text: str, positions: Interval, reading: Reading) -> OneOf:
 
 def refuse_thousands(text: str, reading: Reading) -> None:
     """`50,000` may be one number or two; only a declaration can tell."""
-    if reading.notation not in ("interval", "set") and _THOUSANDS.fullmatch(text):
+    if reading.kind == "number" and reading.notation not in ("interval", "set") and _GROUPED.search(text):
         raise Unreadable(
             text,
             "ambiguous: may be a number with thousands separators, or several numbers",

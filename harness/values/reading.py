@@ -150,8 +150,8 @@ class Reading:
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
-        """Where each value of an ordered domain stands."""
-        return {str(raw).strip(): index for index, raw in enumerate(self.domain)}
+        """Where each value of an ordered domain stands; a missing cell that was kept has no place."""
+        return {str(raw).strip(): index for index, raw in enumerate(self.domain) if raw != ""}
 
     @cached_property
     def joints(self) -> Mapping[str, int]:

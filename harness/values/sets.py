@@ -2,20 +2,20 @@
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from harness.values.kinds import Exact, OneOf, Raw, Suppressed, Unreadable, quote
 from harness.values.masks import masks, only_mask
-from harness.values.meaning import Candidate, meaning
+from harness.values.meaning import Candidate, Form, meaning
 from harness.values.ranges import bounds, points, ranges, refuse_thousands
 from harness.values.reading import Reading
 
 MOST_NESTED = 1_000  # each is compared with the whole domain
 
-_ELEMENT = (points, ranges, bounds, masks)
 _SIGNS = ",;|~"
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _STRING = re.compile(r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
+_ZEROS = re.compile(r"\s*0\d", re.ASCII)
 _GAP = re.compile(r"\s*,?\s*")
 
 
@@ -41,16 +41,17 @@ def _split_at(sign: str, text: str, bracket: str, inner: str, reading: Reading) 
     pieces = inner.split(sign)
     if not _is_set(sign, bracket, len(pieces), reading):
         return []
-    if sign == "," and not bracket and reading.kind == "number":
+    nested = bracket == "{" or sign in ";|"
+    if sign == "," and (not bracket or ", " in inner or any(map(_ZEROS.match, pieces))):
         refuse_thousands(text, reading)
-    return [("set", union(text, _cover(text, sign, pieces, reading), reading))]
+    return [("set", union(text, _cover(text, sign, pieces, reading), reading, nested=nested))]
 
 
 def _is_set(sign: str, bracket: str, count: int, reading: Reading) -> bool:
     """Two numbers or dates in square brackets, or joined by a comma or a tilde, are a range."""
     if bracket == "{" or reading.kind == "category" or reading.notation == "set" or sign == "|":
         return True
-    if count > 2 or (sign == ";" and not bracket):
+    if count > 2 or (count == 1 and bracket == "[") or (sign == ";" and not bracket):
         return True
     return not bracket and reading.kind == "ordered"  # a run as well: ambiguous unless declared
 
@@ -76,20 +77,28 @@ def _cover(text: str, sign: str, pieces: list[str], reading: Reading) -> list[st
     return names
 
 
-def union(text: str, names: Iterable[str], reading: Reading) -> OneOf:
-    """The raw values of all elements together."""
+def union(text: str, names: Iterable[str], reading: Reading, *, nested: bool) -> OneOf:
+    """The raw values of all elements together; `nested` ones may be ranges or bounds."""
     distinct = dict.fromkeys(names)
+    forms = (points, masks, ranges, bounds) if nested else (points, masks, _refuse_ranges)
     if sum(name not in reading.known for name in distinct) > MOST_NESTED:
         raise Unreadable(text, f"a set of more than {MOST_NESTED:,} ranges or masks", "print raw values")
-    return OneOf(frozenset().union(*(_members(text, name, reading) for name in distinct)))
+    return OneOf(frozenset().union(*(_members(text, name, reading, forms) for name in distinct)))
 
 
-def _members(text: str, name: str, reading: Reading) -> frozenset[Raw]:
+def _refuse_ranges(text: str, reading: Reading) -> list[Candidate]:
+    """`[20,5-30,5]` and `1,000-2,000` are no sets of ranges: only braces, `;` and `|` hold these for sure."""
+    if ranges(text, reading) or bounds(text, reading):
+        raise Unreadable(text, "a range between commas", "print several ranges in braces or joined by `;`")
+    return []
+
+
+def _members(text: str, name: str, reading: Reading, forms: Sequence[Form]) -> frozenset[Raw]:
     """The raw values of one element, which may be a node, a range, a bound or a mask itself."""
     try:
         value = reading.known.get(name) or reading.known.get(name.strip())
         if value is None:
-            value = Suppressed() if only_mask(name, reading) else meaning(name.strip(), reading, _ELEMENT)
+            value = Suppressed() if only_mask(name, reading) else meaning(name.strip(), reading, forms)
     except Unreadable as problem:
         raise Unreadable(text, f"its element {quote(name)}: {problem.why}", problem.remedy) from None
     if isinstance(value, Exact):

@@ -1,3 +1,5 @@
+# ruff: noqa
+# mypy: disable-error-code="type-arg"
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -252,16 +254,16 @@ class Bools(_message.Message):
     def __init__(self, values: _Optional[_Iterable[bool]] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("int", "float", "text", "truth")
-    INT_FIELD_NUMBER: _ClassVar[int]
-    FLOAT_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("whole", "number", "text", "truth")
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     TRUTH_FIELD_NUMBER: _ClassVar[int]
-    int: int
-    float: float
+    whole: int
+    number: float
     text: str
     truth: bool
-    def __init__(self, int: _Optional[int] = ..., float: _Optional[float] = ..., text: _Optional[str] = ..., truth: _Optional[bool] = ...) -> None: ...
+    def __init__(self, whole: _Optional[int] = ..., number: _Optional[float] = ..., text: _Optional[str] = ..., truth: _Optional[bool] = ...) -> None: ...
 
 class Request(_message.Message):
     __slots__ = ("describe", "put", "answer")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -116,9 +117,16 @@ class Axes:
 
     each: tuple[Axis, ...]
     gaps: Ints  # [axis]
+    trees: Flags  # [axis], is there a hierarchy
     codes: Ints  # [axis, record]
     secrets: Ints  # [record], the sensitive values that occur, counted from 0
     values: int  # how many of them there are
+
+    @property
+    def box(self) -> tuple[Ints, Ints]:
+        """All codes: where each axis begins, and where it ends."""
+        right = np.array([len(axis.raws) for axis in self.each], dtype=np.int32)
+        return np.zeros_like(right), right
 
     @classmethod
     def of(cls, data: Dataset) -> Axes:
@@ -128,7 +136,8 @@ class Axes:
         occurs = np.bincount(data.sensitive_codes) > 0
         ranks = (np.cumsum(occurs) - 1).astype(np.int32)
         gaps = np.array([axis.gap for axis in each], dtype=np.int32)
-        return cls(each, gaps, codes, ranks[data.sensitive_codes], int(occurs.sum()))
+        trees = np.array([axis.tree is not None for axis in each])
+        return cls(each, gaps, trees, codes, ranks[data.sensitive_codes], int(occurs.sum()))
 
 
 def _recoded(axis: Axis, data: Dataset, number: int) -> Ints:
@@ -190,6 +199,19 @@ class Ground:
         reach = self.scales.reach(np.maximum(low, gaps), np.maximum(high, gaps))
         width = np.divide(reach, self.totals, out=np.zeros_like(reach), where=self.totals > 0)
         return np.where((low < gaps) & (high >= gaps), 1.0, width) if gaps.any() else width
+
+
+    @cached_property
+    def pillars(self) -> frozenset[tuple[int, int]]:
+        """(axis, code) held by one row whose absence would change the totals, or the ranks of a plain category."""
+        found: set[tuple[int, int]] = set()
+        low, high = _ends(self.axes, self.present)
+        for number, axis in enumerate(self.axes.each):
+            counts = np.bincount(self.axes.codes[number, self.rows], minlength=len(axis.raws))
+            lone = np.flatnonzero(counts == 1).tolist()
+            ends = (int(low[0, number]), int(high[0, number]))
+            found.update((number, code) for code in lone if axis.kind == "set" or code in ends)
+        return frozenset(found)
 
 
 def _ends(axes: Axes, present: tuple[Flags, ...]) -> tuple[Ints, Ints]:

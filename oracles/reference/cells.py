@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Literal, get_args
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.table import Cells
 from harness.values import Exact, Interval, OneOf, Raw, Span, Suppressed, Value, show
 from oracles.reference.axes import Axis, Flags, Ground, Ints, Longs
 from oracles.reference.cuts import Nodes
@@ -19,10 +20,60 @@ MOST_TEXTS = 1 << 17
 EVERYTHING = None  # the key of a cell that says nothing
 
 
-def cell_keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> list[Hashable]:
+class Printed(NamedTuple):
+    """One column of a release, class by class."""
+
+    known: dict[Hashable, int]  # the code of every cell, by its key
+    cells: Cells  # codes [class]
+
+    @classmethod
+    def of(cls, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> Printed:
+        """`rows` stand in the order of the classes."""
+        keys = _keys(ground, style, number, rows, classes)
+        codes, known = _numbered(keys, {})
+        return cls(known, Cells(_palette(ground.axes.each[number], style, known), codes))
+
+    def respliced(
+        self, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes, place: slice
+    ) -> Cells:
+        """The column with other classes in this place, and no cell that none of them uses."""
+        codes, fresh = _numbered(_keys(ground, style, number, rows, classes), self.known)
+        codes = np.concatenate([self.cells.codes[: place.start], codes, self.cells.codes[place.stop :]])
+        palette = np.concatenate([self.cells.palette, _palette(ground.axes.each[number], style, fresh)])
+        used = np.bincount(codes + 1, minlength=len(palette) + 1)[1:] > 0
+        ranks = np.append(np.cumsum(used) - 1, -1).astype(np.int32)  # the last is a missing cell's, -1
+        return Cells(palette[used], ranks[codes])
+
+
+def _numbered(keys: Sequence[Hashable], known: Mapping[Hashable, int]) -> tuple[Ints, dict[Hashable, int]]:
+    """A code per key, as in `known` and then counted on; and the new ones. A missing cell has the code -1."""
+    fresh: dict[Hashable, int] = {}
+    codes = []
+    for key in keys:
+        code = known.get(key)
+        if code is None:
+            code = -1 if key == "" else fresh.setdefault(key, len(known) + len(fresh))
+        codes.append(code)
+    return np.array(codes, dtype=np.int32), fresh
+
+
+def _palette(axis: Axis, style: Style, keys: Iterable[Hashable]) -> npt.NDArray[np.object_]:
+    """The cells behind these keys, as printed; each is worked out once per axis."""
+    cells = []
+    for key in keys:
+        cell = axis.texts.get((style, key))
+        if cell is None:
+            if len(axis.texts) >= MOST_TEXTS:
+                axis.texts.clear()
+            cell = axis.texts[style, key] = _text(axis, style, key)
+        cells.append(cell)
+    return np.array(cells, dtype=object)
+
+
+def _keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> list[Hashable]:
     """Per class what its cell on this axis depends on; equal keys, equal cells. A missing cell has the key "".
 
-    `rows` stand in the order of the classes. A class that mixes missing cells with others says nothing.
+    A class that mixes missing cells with others says nothing.
     """
     axis = ground.axes.each[number]
     codes = ground.axes.codes[number]
@@ -65,28 +116,6 @@ def _latest(axis: Axis, codes: Ints, classes: Nodes) -> list[int]:
     last = np.array([raw.last if isinstance(raw, Span) else 0 for raw in axis.raws])
     found: list[int] = np.maximum.reduceat(last[codes], np.cumsum(classes.size) - classes.size).tolist()
     return found
-
-
-def number_cells(keys: Sequence[Hashable], known: Mapping[Hashable, int]) -> tuple[list[int], list[Hashable]]:
-    """A code per key, -1 for a missing cell: as in `known`, then counted on; and the keys that are new."""
-    fresh: dict[Hashable, int] = {}
-    codes = []
-    for key in keys:
-        code = known.get(key)
-        if code is None:
-            code = -1 if key == "" else fresh.setdefault(key, len(known) + len(fresh))
-        codes.append(code)
-    return codes, list(fresh)
-
-
-def text(axis: Axis, style: Style, key: Hashable) -> str:
-    """The cell behind a key, as printed; each is worked out once per axis."""
-    known = axis.texts.get((style, key))
-    if known is None:
-        if len(axis.texts) >= MOST_TEXTS:
-            axis.texts.clear()
-        known = axis.texts[style, key] = _text(axis, style, key)
-    return known
 
 
 def _text(axis: Axis, style: Style, key: Hashable) -> str:

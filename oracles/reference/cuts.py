@@ -7,8 +7,8 @@ by its parts, the others try their next axis in the next round.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,17 +39,20 @@ class Rule:
 
     def allows(self, counts: Longs, sizes: Longs, shares: Longs) -> Flags:
         """Which parts, given as counts of their sensitive values, may be classes.  # counts [part, secret]"""
-        good = sizes >= self.k
-        if self.l is not None and self.diversity == "probability":
-            good &= self.l * counts.max(axis=1) <= sizes
-        elif self.l is not None:
-            good &= np.count_nonzero(counts, axis=1) >= self.l
+        good: Flags = self.suits(sizes, counts.max(axis=1), np.count_nonzero(counts, axis=1))
         if self.t is not None:
             # ½Σ|cᵥ/size − Cᵥ/N| ≤ t with its fractions cleared: whole numbers do not round
             everyone = shares.sum()
             drift = np.abs(counts * everyone - shares * sizes[:, None]).sum(axis=1)
             good &= drift <= 2 * self.t * everyone * sizes
         return good
+
+    def suits(self, size: Any, top: Any, distinct: Any) -> Any:
+        """k and ℓ, for parts of this size, with so many rows of the most frequent of so many sensitive values."""
+        if self.l is None:
+            return size >= self.k
+        diverse = self.l * top <= size if self.diversity == "probability" else distinct >= self.l
+        return (size >= self.k) & diverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ class Nodes:
     cuttable: Longs  # how many of these have any width
     tries: Longs  # how many were tried in vain
 
-    def taking(self, which: npt.NDArray[np.generic]) -> Nodes:
+    def taking(self, which: npt.NDArray[Any] | slice) -> Nodes:
         return Nodes(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @staticmethod
@@ -96,23 +99,28 @@ class Parts(NamedTuple):
     head: npt.NDArray[np.intp]  # where each node's parts begin
 
 
-def partition(ground: Ground, rule: Rule, rows: Longs, left: Ints, right: Ints) -> tuple[Longs, Nodes]:
-    """The rows in the order of their classes, and the classes; the box belongs to all rows together."""
+def partition(
+    ground: Ground, rule: Rule, rows: Longs, left: Ints, right: Ints, history: list[Nodes] | None = None
+) -> tuple[Longs, Nodes]:
+    """The rows in the order of their classes, and the classes; the box belongs to all rows together.
+
+    `history` collects the nodes that were cut, each with the number of axes it had tried in vain.
+    """
     rows = rows.copy()
-    whole = np.array([0]), np.array([len(rows)])
-    nodes = _measured(ground, rows, *whole, left[None, :], right[None, :])
+    nodes = as_one(ground, rows, left, right)
     classes = []
     while True:
         ready = (nodes.size >= 2 * rule.least) & (nodes.tries < nodes.cuttable)
         classes.append(nodes.taking(~ready))
         if not ready.any():
-            return rows, Nodes.joined(classes)
-        nodes = _next_round(ground, rule, rows, nodes.taking(ready))
+            done = Nodes.joined(classes)
+            return rows, done.taking(np.argsort(done.start))
+        nodes = _next_round(ground, rule, rows, nodes.taking(ready), history)
 
 
-def is_allowed(ground: Ground, rule: Rule) -> bool:
-    """May all rows together be one class?"""
-    return bool(rule.allows(ground.shares[None, :], np.array([len(ground.rows)]), ground.shares)[0])
+def as_one(ground: Ground, rows: Longs, left: Ints, right: Ints) -> Nodes:
+    """All rows as a single node."""
+    return _measured(ground, rows, np.array([0]), np.array([len(rows)]), left[None, :], right[None, :])
 
 
 def _measured(ground: Ground, rows: Longs, start: Longs, size: Longs, left: Ints, right: Ints) -> Nodes:
@@ -133,21 +141,25 @@ def _stretches(start: Longs, first: Longs, size: Longs) -> Longs:
     return np.arange(size.sum()) + np.repeat(start - first, size)
 
 
-def _next_round(ground: Ground, rule: Rule, rows: Longs, nodes: Nodes) -> Nodes:
+def _next_round(
+    ground: Ground, rule: Rule, rows: Longs, nodes: Nodes, history: list[Nodes] | None
+) -> Nodes:
     """The parts of every node that its next axis can cut, and the other nodes, one axis poorer."""
-    view = _sorted(ground, rows, nodes)
-    labels = _labels(ground, view, nodes)
+    view = sorted_view(ground, rows, nodes)
+    labels = part_labels(ground, view, nodes)
     cuts = _allowed_cuts(ground, rule, view, labels)
-    failed = np.ones(len(nodes.start), dtype=bool)
-    failed[view.owner[cuts]] = False
-    rest = nodes.taking(failed)
-    rest = Nodes(*(getattr(rest, f.name) + (f.name == "tries") for f in fields(rest)))
+    cut = np.zeros(len(nodes.start), dtype=bool)
+    cut[view.owner[cuts]] = True
+    if history is not None:
+        history.append(nodes.taking(cut))
+    rest = nodes.taking(~cut)
+    rest = replace(rest, tries=rest.tries + 1)
     if not len(cuts):
         return rest
     return Nodes.joined([_children(ground, rows, nodes, view, labels, cuts), rest])
 
 
-def _sorted(ground: Ground, rows: Longs, nodes: Nodes) -> View:
+def sorted_view(ground: Ground, rows: Longs, nodes: Nodes) -> View:
     """Sorts the rows of each node by its next axis, in place: its parts are then stretches again."""
     count = len(nodes.start)
     last = np.cumsum(nodes.size)
@@ -171,7 +183,7 @@ def _narrow(keys: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
     return keys.astype(np.min_scalar_type(int(keys.max())))
 
 
-def _labels(ground: Ground, view: View, nodes: Nodes) -> Ints:
+def part_labels(ground: Ground, view: View, nodes: Nodes) -> Ints:
     """The code at which a part would begin here: the row's own, on a hierarchy the child's first leaf."""
     labels = view.codes
     for number, axis in enumerate(ground.axes.each):
@@ -188,50 +200,63 @@ def _labels(ground: Ground, view: View, nodes: Nodes) -> Ints:
 
 def _allowed_cuts(ground: Ground, rule: Rule, view: View, labels: Ints) -> Longs:
     """The positions at which nodes are cut; of a node's candidates the first that the rule allows."""
-    trees = np.array([axis.tree is not None for axis in ground.axes.each])[view.axis]
-    nearer, farther = _median_cuts(view, trees)
-    firsts = nearer
-    if trees.any():
-        edge = (labels[1:] != labels[:-1]) & (view.owner[1:] == view.owner[:-1]) & trees[view.owner[1:]]
-        firsts = np.sort(np.concatenate([nearer, np.flatnonzero(edge) + 1]))
-    chosen = firsts[_allowed(ground, rule, view, firsts)]
+    first, second = candidates(ground, view, labels)
+    chosen = first[_allowed(ground, rule, view, first)]
     settled = np.zeros(len(view.first), dtype=bool)
     settled[view.owner[chosen]] = True
-    seconds = farther[~settled[view.owner[farther]]]
-    seconds = seconds[_allowed(ground, rule, view, seconds)]
-    return np.sort(np.concatenate([chosen, seconds])) if len(seconds) else chosen
+    second = second[~settled[view.owner[second]]]
+    second = second[_allowed(ground, rule, view, second)]
+    return np.sort(np.concatenate([chosen, second])) if len(second) else chosen
 
 
-def _median_cuts(view: View, trees: Flags) -> tuple[Longs, Longs]:
-    """Each node's cut nearest to its median, and where ties straddle the median the one on their other side."""
-    middle = view.first + (view.last - view.first) // 2
-    key = view.owner * (int(view.codes.max()) + 1) + view.codes
-    below = np.searchsorted(key, key[middle], "left")
-    above = np.searchsorted(key, key[middle], "right")
+def candidates(ground: Ground, view: View, labels: Ints) -> tuple[Longs, Longs]:
+    """The cuts to try first, and those to try where the first are not allowed; all lie inside their nodes.
+
+    On a hierarchy a node falls into the children of its lowest common ancestor, or not at all. Elsewhere it is
+    cut at the median; where equal values straddle it, on the nearer side of them, else on the other.
+    """
+    trees = ground.axes.trees[view.axis]
+    middle, below, above = medians(view)
     straddled = below < middle
     lower = ~straddled | (middle - below <= above - middle)
-    nearer = np.where(lower, below, above)
-    farther = np.where(lower, above, below)
-    inside = ~trees & (nearer > view.first) & (nearer < view.last)
-    other = ~trees & straddled & (farther > view.first) & (farther < view.last)
-    return nearer[inside], farther[other]
+    first, second = np.where(lower, below, above), np.where(lower, above, below)
+    first = first[~trees & (first > view.first) & (first < view.last)]
+    second = second[~trees & straddled & (second > view.first) & (second < view.last)]
+    if trees.any():
+        edge = (labels[1:] != labels[:-1]) & (view.owner[1:] == view.owner[:-1]) & trees[view.owner[1:]]
+        first = np.sort(np.concatenate([first, np.flatnonzero(edge) + 1]))
+    return first, second
 
 
-def _parts(view: View, cuts: Longs) -> Parts:
+def medians(view: View) -> tuple[Longs, Longs, Longs]:
+    """Each node's middle position, where the value there begins, and where the next one does."""
+    middle = view.first + (view.last - view.first) // 2
+    key = view.owner * (int(view.codes.max()) + 1) + view.codes
+    return middle, np.searchsorted(key, key[middle], "left"), np.searchsorted(key, key[middle], "right")
+
+
+def parts_of(view: View, cuts: Longs) -> Parts:
     """What the cuts (sorted positions) make of the nodes they lie in."""
-    owner = view.owner[cuts]
-    nodes = owner[np.flatnonzero(np.diff(owner, prepend=-1))]
+    nodes = view.owner[cuts]
+    nodes = nodes[_heads(nodes)]
     start = np.sort(np.concatenate([view.first[nodes], cuts]))
     end = np.sort(np.concatenate([cuts, view.last[nodes]]))
     owner = view.owner[start]
-    return Parts(owner, start, end - start, np.flatnonzero(np.diff(owner, prepend=-1)))
+    return Parts(owner, start, end - start, _heads(owner))
+
+
+def _heads(owner: Longs) -> npt.NDArray[np.intp]:
+    """Where each owner's entries begin."""
+    new = np.ones(len(owner), dtype=bool)
+    np.not_equal(owner[1:], owner[:-1], out=new[1:])
+    return np.flatnonzero(new)
 
 
 def _allowed(ground: Ground, rule: Rule, view: View, cuts: Longs) -> Flags:
     """Which cuts belong to a node whose every part the rule allows.  # [cut]"""
     if not len(cuts):
         return np.zeros(0, dtype=bool)
-    parts = _parts(view, cuts)
+    parts = parts_of(view, cuts)
     good = parts.size >= rule.least
     fine = np.zeros(len(view.first), dtype=bool)
     fine[parts.owner[parts.head]] = np.logical_and.reduceat(good, parts.head)
@@ -244,23 +269,26 @@ def _allowed(ground: Ground, rule: Rule, view: View, cuts: Longs) -> Flags:
 
 def _judged(ground: Ground, rule: Rule, view: View, start: Longs, size: Longs) -> Flags:
     """Which parts the rule allows, by their sensitive values.  # [part]"""
-    values = ground.axes.values
-    step = max(1, MOST_COUNTS // values)
+    step = max(1, MOST_COUNTS // ground.axes.values)
     good = []
     for chunk in range(0, len(start), step):
-        some, sizes = start[chunk : chunk + step], size[chunk : chunk + step]
-        at = _stretches(some, np.cumsum(sizes) - sizes, sizes)
-        part = np.repeat(np.arange(len(some)) * values, sizes)
-        counts = np.bincount(part + ground.axes.secrets[view.rows[at]], minlength=len(some) * values)
-        good.append(rule.allows(counts.reshape(len(some), values), sizes, ground.shares))
+        some = slice(chunk, chunk + step)
+        counts = secret_counts(ground, view, start[some], size[some])
+        good.append(rule.allows(counts, size[some], ground.shares))
     return np.concatenate(good)
 
 
-def _children(
-    ground: Ground, rows: Longs, nodes: Nodes, view: View, labels: Ints, cuts: Longs
-) -> Nodes:
+def secret_counts(ground: Ground, view: View, start: Longs, size: Longs) -> Longs:
+    """How often each sensitive value occurs in each part.  # [part, secret]"""
+    values = ground.axes.values
+    rows = view.rows[_stretches(start, np.cumsum(size) - size, size)]
+    part = np.repeat(np.arange(len(start)) * values, size)
+    return np.bincount(part + ground.axes.secrets[rows], minlength=len(start) * values).reshape(-1, values)
+
+
+def _children(ground: Ground, rows: Longs, nodes: Nodes, view: View, labels: Ints, cuts: Longs) -> Nodes:
     """The parts as nodes of their own, each with its share of its parent's box."""
-    parts = _parts(view, cuts)
+    parts = parts_of(view, cuts)
     start = nodes.start[parts.owner] + parts.start - view.first[parts.owner]
     left, right = nodes.left[parts.owner], nodes.right[parts.owner]
     lower = np.ones(len(start), dtype=bool)

@@ -22,7 +22,6 @@ class Remembered(Generic[T]):
 
     def __call__(self, data: Dataset) -> T:
         with self._lock:
-            known = self._known.get(data)
-            if known is None:
-                known = self._known[data] = self._build(data)
-            return known
+            if data not in self._known:
+                self._known[data] = self._build(data)
+            return self._known[data]

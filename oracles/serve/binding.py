@@ -1,0 +1,56 @@
+"""Where a server listens and how it ends: addresses, the token they need, SIGTERM. Knows no transport."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import threading
+from contextlib import suppress
+from typing import Protocol
+
+from harness.errors import InputError
+
+
+class Running(Protocol):
+    """A server under way."""
+
+    @property
+    def address(self) -> str: ...
+
+    def stop(self, grace: float = ...) -> None:
+        """Take no more questions, give those under way `grace` seconds, end."""
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """`127.0.0.1:8080`, `[::1]:0`, `localhost:8080`; port 0 is any that is free."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise InputError(f"{address!r} is no address to listen on; expected HOST:PORT as in 127.0.0.1:8080")
+    return host.strip("[]"), int(port)
+
+
+def require_token(host: str, token: str | None) -> None:
+    """Whoever can reach an anonymizer can use it; only this machine's own processes need no token."""
+    if token == "":
+        raise InputError("the token is empty; set it to something that cannot be guessed")
+    if token is None and not is_loopback(host):
+        raise InputError(
+            f"listening on {host} needs a token: name the environment variable that holds it, or listen on 127.0.0.1"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def until_stopped(server: Running, grace: float = 30.0) -> None:
+    """Serve until SIGTERM or SIGINT, then drain; to be called by the main thread."""
+    stopped = threading.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: stopped.set())
+    stopped.wait()
+    server.stop(grace)

@@ -1,0 +1,222 @@
+"""The one brain behind every transport: checks questions and releases, keeps datasets, bounds what it takes.
+
+Raises wire.Refused and nothing else on purpose. Logs verbs, codes and times, never a record.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from harness.dataset import Dataset
+from harness.errors import HarnessError, OracleError, ReleaseError
+from harness.oracle import Ask, Oracle, Release
+from harness.release import Predictions, as_release, checked_predictions
+from harness.table import Table
+from oracles import jsonform, wire
+from oracles._pb import oracle_pb2 as pb
+from oracles.serve.shelf import Shelf
+from oracles.wire import Description, Question, Refused
+
+log = logging.getLogger("oracles.serve")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a server takes upon itself."""
+
+    request_bytes: int = 64 * 2**20  # one question with its data
+    dataset_bytes: int = 256 * 2**20  # one dataset that is put
+    kept_bytes: int = 2**30  # all datasets together; the longest unused make room
+    kept_seconds: float = 3600.0  # since it was last used
+    concurrency: int = 4  # questions worked on at once
+    patience: float = 30.0  # seconds that a question waits for its turn
+    draws: int = 1_000_000  # per question
+
+
+class Handler:
+    """An oracle, as a server offers it. All methods may be called by many threads."""
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        *,
+        limits: Limits | None = None,
+        token: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.oracle = oracle
+        self.limits = limits or Limits()
+        self._token = token
+        self._shelf = Shelf(self.limits.kept_bytes, self.limits.kept_seconds, clock)
+        self._turns = threading.BoundedSemaphore(self.limits.concurrency)
+        self._running = 0
+        self._changed = threading.Condition()
+        self._draining = False
+
+    def admit(self, authorization: str | None) -> None:
+        """Refuse a caller whose `Authorization` is not `Bearer` and the token, if there is a token."""
+        expected = f"Bearer {self._token}"
+        if self._token is not None and not hmac.compare_digest((authorization or "").encode(), expected.encode()):
+            raise Refused("this oracle needs its token: Authorization: Bearer …", code="UNAUTHENTICATED")
+
+    def describe(self, major: int = 0) -> Description:
+        """The card; a caller of another major version is refused."""
+        wire.check_major(major, "the client")
+        card = replace(self.oracle.card, keeps_data=True)
+        return Description(card, self.limits.request_bytes)
+
+    def put(self, digest: str, pieces: Iterable[bytes], *, form: str = "protobuf", size: int = 0) -> str:
+        """Keep the dataset that the pieces make up, in protobuf or JSON form; the digest it is kept under."""
+        with self._refusing("put"), self._counted():
+            if self._shelf.take(digest) is not None:
+                for _ in pieces:  # idempotent; what the caller is still sending is not looked at
+                    pass
+                return digest
+            body = _gathered(pieces, size, self.limits.dataset_bytes)
+            found = wire.digest_of(body)
+            if found != digest:
+                raise Refused(f"the data has the digest {found}, not {digest[:80]!r}", code="INVALID")
+            data = self._read(body, form)
+            self._shelf.put(digest, data, len(body) + 16 * data.size * len(data.table.columns))
+            return digest
+
+    def _read(self, body: bytes, form: str) -> Dataset:
+        with _invalid():
+            if form == "json":
+                return jsonform.read_dataset(jsonform.loaded(body))
+            return wire.unpack_dataset(wire.parsed(pb.Dataset, body))
+
+    def question(self, message: pb.AnswerRequest) -> Question:
+        """The question of a message, or a refusal."""
+        with _invalid():
+            return wire.unpack_question(message)
+
+    def json_question(self, body: bytes) -> Question:
+        """The question of a JSON body, or a refusal."""
+        with _invalid():
+            return jsonform.read_question(jsonform.loaded(body))
+
+    def answer(self, question: Question) -> Iterator[Release]:
+        """The releases, checked, one after the other; waits for its turn, and gives it back when done or closed."""
+        with self._refusing("answer"), self._counted():
+            ask = self._ask(question)
+            if not self._turns.acquire(timeout=self.limits.patience):
+                raise Refused("too many questions at once; ask again later", code="BUSY", retry_after=1.0)
+            try:
+                yield from self._checked(ask)
+            finally:
+                self._turns.release()
+
+    def _ask(self, question: Question) -> Ask:
+        data = question.data
+        if isinstance(data, str):
+            kept = self._shelf.take(data)
+            if kept is None:
+                raise Refused("nothing is kept under this digest; put the data again", code="UNKNOWN_DATA")
+            data = kept
+        card = self.oracle.card
+        most = min(card.max_draws or self.limits.draws, self.limits.draws)
+        with _invalid():
+            if question.draws > most:
+                raise Refused(f"{question.draws} draws are asked for; at most {most} per question", code="INVALID")
+            if card.releases == "predictions" and len(question.about or ()) != len(data.schema.quasi):
+                count = len(data.schema.quasi)
+                raise Refused(f"predictions need `about`: one value per quasi-identifier, {count}", code="INVALID")
+            return question.of(data)
+
+    def _checked(self, ask: Ask) -> Iterator[Release]:
+        """The oracle's releases in kind and number as asked, with every declared column."""
+        predicts = self.oracle.card.releases == "predictions"
+        expected = 1 if predicts else ask.draws
+        count = 0
+        for count, answer in enumerate(self.oracle.answer(ask), start=1):
+            release = as_release(answer)
+            if count > expected or isinstance(release, Predictions) != predicts:
+                raise ReleaseError(f"the anonymizer gave something other than {expected} {self.oracle.card.releases}")
+            if isinstance(release, Predictions):
+                release = checked_predictions(release.rows, ask.draws, len(ask.data.sensitive_domain))
+            else:
+                _require_columns(release, ask.data)
+            yield release
+        if count < expected:
+            raise ReleaseError(f"the anonymizer gave {count} releases; expected {expected}")
+
+    def drain(self, grace: float) -> bool:
+        """Take no more questions and wait for those under way; whether all were finished in time."""
+        with self._changed:
+            self._draining = True
+            return self._changed.wait_for(lambda: self._running == 0, grace)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._changed:
+            if self._draining:
+                raise Refused("this oracle is stopping", code="UNAVAILABLE", retry_after=1.0)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def _refusing(self, verb: str) -> Iterator[None]:
+        """Everything that goes wrong becomes a refusal, and a line in the log that holds no data."""
+        began = time.perf_counter()
+        outcome = "ok"
+        try:
+            yield
+        except GeneratorExit:
+            outcome = "abandoned"
+            raise
+        except Exception as error:
+            refused = _refusal(error)
+            outcome = refused.code
+            if refused is error:
+                raise
+            raise refused from error
+        finally:
+            log.info("%s %s %.0f ms", verb, outcome, 1000 * (time.perf_counter() - began))
+
+
+def _refusal(error: Exception) -> Refused:
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, OracleError):
+        return Refused(str(error), code="UNAVAILABLE" if error.retryable else "FAILED")
+    if isinstance(error, HarnessError):
+        return Refused(str(error), code="INVALID")
+    return Refused(f"the anonymizer raised {type(error).__name__}: {str(error)[:300]}", code="FAILED")
+
+
+@contextmanager
+def _invalid() -> Iterator[None]:
+    """What cannot be read here is the caller's mistake."""
+    try:
+        yield
+    except Refused:
+        raise
+    except HarnessError as error:
+        raise Refused(str(error), code="INVALID") from None
+
+
+def _gathered(pieces: Iterable[bytes], size: int, limit: int) -> bytes:
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if max(size, len(body)) > limit:
+            raise Refused(f"the dataset has more than {limit} bytes; this server keeps none so large", code="TOO_LARGE")
+    return bytes(body)
+
+
+def _require_columns(table: Table, data: Dataset) -> None:
+    missing = [name for name in data.schema.names if name not in table.names]
+    if missing:
+        raise ReleaseError(f"the anonymizer left out the column {missing[0]!r}; it must return all it was given")

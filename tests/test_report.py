@@ -1,0 +1,103 @@
+"""What a report holds, and what it must not hold."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import harness
+from harness.report import THRESHOLDS
+from oracles import as_oracle
+from oracles.reference import Laplace
+from tests.test_procedure import audit, jittered, table
+
+
+@pytest.fixture(scope="module")
+def report():
+    return audit(lambda data: data.assign(age=data["age"] // 10 * 10).assign(age="*"))
+
+
+def test_the_json_has_everything_an_auditor_relies_on(report):
+    told = json.loads(report.to_json())
+    assert told["verdict"]["outcome"] in ("holds", "violated", "inconclusive")
+    assert told["verdict"]["epsilon"] == max(finding["distance"] for finding in told["findings"])
+    assert told["verdict"]["witness"] in [finding["index"] for finding in told["findings"]]
+    assert set(told["findings"][0]) >= {"index", "distance", "lower", "upper", "present", "absent"}
+    assert len(told["findings"][0]["present"]) == len(told["sensitive_domain"]) == 3
+    assert told["plan"]["data"]["digest"] == report.plan.data.digest
+    assert told["card"]["randomized"] is False
+    assert "numpy" in told["versions"]
+
+
+def test_the_frame_has_a_row_per_record(report):
+    frame = report.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.index.tolist() == list(range(30))
+    assert {"distance", "lower", "upper", "present", "absent", "changed"} <= set(frame.columns)
+
+
+def test_raw_records_are_in_the_report_only_when_asked_for():
+    data = table().assign(sex=["secret-f", "secret-m"] * 15)
+    for reveal in (False, True):
+        report = audit(lambda data: data, data, reveal=reveal)
+        assert ("secret" in report.to_json()) == reveal
+        assert ("secret" in report.summary()) == reveal
+
+
+def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report):
+    summary = report.summary()
+    assert summary.startswith(report.verdict.outcome.name)
+    worst = max(report.findings, key=lambda finding: finding.distance)
+    assert f"\n  {worst.index:>10}  " in summary
+    assert "30 of 30 records, exact" in summary
+    assert str(report) == summary
+
+
+def test_statistics_are_those_of_the_distances(report):
+    distances = report.to_frame()["distance"]
+    numbers = report.statistics()
+    assert numbers["mean"] == pytest.approx(distances.mean())
+    assert numbers["deviation"] == pytest.approx(distances.std(ddof=0))
+    for limit in THRESHOLDS:
+        assert numbers["share_at_or_above"][f"{limit:.4g}"] == pytest.approx((distances >= limit).mean())
+
+
+def test_a_randomized_audit_tells_draws_floor_and_coupling():
+    report = audit(Laplace(noise_epsilon=1.0), draws=50)
+    assert "50 draws a side" in report.summary()
+    assert "noise floor" in report.summary()
+    assert any("same seeds" in line for line in report.assumptions)
+    assert any("union bound" in line for line in report.assumptions)
+
+
+def test_what_only_some_releases_show_is_noted_with_its_number():
+    def sometimes(data):
+        return data.reset_index() if len(data) == 29 else data
+
+    assert audit(sometimes).notes == (
+        "the release adds column 'index', which the data did not have (without 30 of the records)",
+    )
+
+
+def test_dropped_rows_are_told():
+    data = table().astype({"age": float})
+    data.loc[3, "age"] = None
+    assert any(
+        "1 rows with missing values were left out" in line
+        for line in audit(lambda d: d, data, missing="drop").assumptions
+    )
+
+
+def test_reports_of_equal_audits_are_equal_to_the_byte(report):
+    assert audit(jittered, draws=3).to_json() == audit(jittered, draws=3).to_json()
+
+
+def test_require_raises_for_a_test_suite():
+    with pytest.raises(AssertionError, match="VIOLATED"):
+        audit(lambda data: data, epsilon=1e-6).verdict.require()
+
+
+def test_an_address_opens_the_same_oracle():
+    by_address = audit("reference:laplace", draws=10)
+    assert by_address.findings == audit(Laplace(), draws=10).findings
+    assert isinstance(as_oracle("reference:identity"), harness.Oracle)
