@@ -8,16 +8,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.dataset import Column, Dataset, Record, Schema
+    from harness.dataset import Dataset, Record
     from harness.doors import audit
     from harness.errors import HarnessError, InputError, JournalError, OracleError, ReleaseError
+    from harness.finding import Finding
     from harness.hierarchy import Hierarchy
     from harness.inference import Inference
     from harness.oracle import Ask, Card, Oracle
     from harness.plan import Claim, Plan
-    from harness.procedure import Audit, Finding
+    from harness.procedure import Audit
     from harness.release import Predictions
     from harness.report import Report
+    from harness.schema import Column, Schema
     from harness.table import Table
     from harness.verdict import Outcome, Verdict, judge
 
@@ -26,9 +28,9 @@ _HOMES = {
     "Audit": "procedure",
     "Card": "oracle",
     "Claim": "plan",
-    "Column": "dataset",
+    "Column": "schema",
     "Dataset": "dataset",
-    "Finding": "procedure",
+    "Finding": "finding",
     "HarnessError": "errors",
     "Hierarchy": "hierarchy",
     "Inference": "inference",
@@ -42,7 +44,7 @@ _HOMES = {
     "Record": "dataset",
     "ReleaseError": "errors",
     "Report": "report",
-    "Schema": "dataset",
+    "Schema": "schema",
     "Table": "table",
     "Verdict": "verdict",
     "audit": "doors",

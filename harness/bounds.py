@@ -122,7 +122,7 @@ def _mean_square(lengths: Floats, alpha: float) -> float:
     The mean of L² ≥ 0 falls short by s with probability at most exp(−N s² / 2 E L⁴), and E L⁴ ≤ 4 E L².
     """
     slack = 2 * math.log(1 / alpha) / len(lengths)
-    return min(4.0, (math.sqrt(slack) + math.sqrt(slack + float(lengths @ lengths) / len(lengths))) ** 2)
+    return min(4.0, (math.sqrt(slack) + math.sqrt(slack + float(np.square(lengths).mean()))) ** 2)
 
 
 def _spread(side: Floats, alpha: float) -> float:
@@ -199,7 +199,8 @@ class _Straight:
 
     def gains(self, x: Floats, y: Floats) -> Floats:
         """h(x) − h(y) of each pair."""
-        return np.clip(self.slopes @ (x - y), -self.swing, self.swing)
+        moved: Floats = np.einsum("j,jk->k", self.slopes, x - y)
+        return np.clip(moved, -self.swing, self.swing)
 
 
 def _learn(x: Floats, y: Floats, price: float) -> _Bent | _Straight:

@@ -9,6 +9,8 @@ from scipy.special import gammaln
 from harness.distance import Floats
 from harness.errors import InputError
 
+ROUNDING = 1e-9  # a chance this close below alpha counts as alpha, which errs to the wider limit
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -42,11 +44,12 @@ def certify(population: int, examined: int, above: int, alpha: float) -> Certifi
 
 
 def _most(population: int, examined: int, hits: int, alpha: float) -> int:
-    """The largest number of members of which `hits` or fewer are drawn with more than probability alpha."""
+    """The largest number of members of which `hits` or fewer are drawn with at least probability alpha."""
+    least = alpha * (1 - ROUNDING)
     low, high = hits, population - (examined - hits)
     while low < high:  # the chance falls as the members grow; at `low` it is 1
         middle = (low + high + 1) // 2
-        if _at_most(hits, population, middle, examined) > alpha:
+        if _at_most(hits, population, middle, examined) >= least:
             low = middle
         else:
             high = middle - 1

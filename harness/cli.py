@@ -13,6 +13,7 @@ from pathlib import Path
 from harness.errors import HarnessError, InputError
 
 INTERRUPTED = 130
+REPORT, SUMMARY = "report.json", "summary.txt"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,6 +57,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")
     run.add_argument("--reveal", action="store_true", help="show raw records in the report")
     run.set_defaults(perform=_run)
+
+    verify = commands.add_parser("verify", help="recompute chain and verdict from a journal, without the oracle")
+    verify.add_argument("folder", type=Path, help="the --out folder of a run")
+    verify.set_defaults(perform=_verify)
     return parser
 
 
@@ -82,12 +87,13 @@ def _plan(chosen: argparse.Namespace) -> int:
     import oracles
     from harness.cost import estimated_cost
     from harness.planfile import load
+    from harness.procedure import Audit
 
     _let_import(chosen.file)
     planned = load(chosen.file)
     oracle = oracles.open(planned.address, **planned.options)
     try:
-        print(estimated_cost(planned.plan, oracle, planned.workers))
+        print(estimated_cost(Audit(planned.plan, oracle), planned.workers))
     finally:
         oracle.close()
     return 0
@@ -112,20 +118,30 @@ def _run(chosen: argparse.Namespace) -> int:
                 findings.append(finding)
         except (KeyboardInterrupt, HarnessError) as error:
             if findings or isinstance(error, KeyboardInterrupt):
-                _tell_kept(len(findings), len(planned.plan.targets), chosen.file, out)
+                _tell_kept(len(findings), chosen.file, out)
             if isinstance(error, KeyboardInterrupt):
                 return INTERRUPTED
             raise
         report = Report.of(audit, findings, reveal=chosen.reveal)
-    _write(out / "report.json", report.to_json())
-    _write(out / "summary.txt", report.summary() + "\n")
+    _write(out / REPORT, report.to_json())
+    _write(out / SUMMARY, report.summary() + "\n")
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
-    _tell(f"{len(findings)} findings in {time.monotonic() - start:.1f} s; report in {out / 'report.json'}")
+    _tell(f"{len(findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
     return report.verdict.outcome.exit_code
 
 
-def _tell_kept(found: int, wanted: int, file: Path, out: Path) -> None:
-    _tell(f"stopped; {found} of {wanted} findings are kept in {out}. To go on: harness run {file} --out {out}")
+def _verify(chosen: argparse.Namespace) -> int:
+    from harness.doors import JOURNAL
+    from harness.verification import verified
+
+    report = chosen.folder / REPORT
+    verdict = verified(chosen.folder / JOURNAL, report if report.exists() else None)
+    print(f"the journal is whole, and what it holds gives\n{verdict}")
+    return 0
+
+
+def _tell_kept(found: int, file: Path, out: Path) -> None:
+    _tell(f"stopped; {found} findings are kept in {out}. To go on: harness run {file} --out {out}")
 
 
 def _let_import(file: Path) -> None:

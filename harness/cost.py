@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from harness.oracle import Card, Oracle
-from harness.plan import Plan
-from harness.procedure import Examination, first_questions
+from harness.examination import Examination
+from harness.honesty import REPEATS
+from harness.oracle import Card
+from harness.procedure import Audit
 
 TIMED = 3  # records examined to know the time of one
 
@@ -18,7 +19,9 @@ class Cost:
 
     card: Card
     records: int
+    examined: int  # without those that are equal to another
     draws: int
+    looks: int
     calls: int
     seconds_per_record: float
     seconds: float
@@ -26,29 +29,37 @@ class Cost:
 
     def __str__(self) -> str:
         kind = "randomized" if self.card.randomized else "deterministic"
+        equal = f" ({self.examined} after equal ones)" if self.examined < self.records else ""
+        draws = f"{self.draws} {'draw' if self.draws == 1 else 'draws'} a side"
+        most = f", at most, in up to {self.looks} looks" if self.looks > 1 else ""
         lines = [
             f"oracle    {self.card.name} {self.card.version}".rstrip() + f", {kind}, releases {self.card.releases}",
-            f"records   {self.records} to examine, {self.draws} {'draw' if self.draws == 1 else 'draws'} a side",
+            f"records   {self.records} to examine{equal}, {draws}{most}",
             f"calls     {self.calls} of the anonymizer",
             f"time      about {_spoken(self.seconds)} ({self.seconds_per_record * 1000:.3g} ms a record, measured)",
         ]
         return "\n".join([*lines, *(f"noticed   {note}" for note in self.notes)])
 
 
-def estimated_cost(plan: Plan, oracle: Oracle, workers: int) -> Cost:
+def estimated_cost(audit: Audit, workers: int) -> Cost:
     """The cost of the whole audit, from its first questions and a few records; nothing else is asked."""
-    opening = first_questions(plan, oracle)
-    examine = Examination(plan, oracle, opening)
-    examine(plan.targets[0])  # the first one reads f(D), which the others share
+    opening, looks, records = audit.opening, audit.looks, audit.course.examined
+    last = looks[-1]
+    present = audit.drawn(looks[0])
+    examine = Examination(audit.plan, audit.oracle, opening.card, opening.coupled, looks[0], present)
+    examine(records[0])  # the first one reads f(D), which the others share
     start = time.perf_counter()
-    for index in plan.targets[1 : 1 + TIMED] or plan.targets[:1]:
+    timed = records[1 : 1 + TIMED] or records[:1]
+    for index in timed:
         examine(index)
-    each = (time.perf_counter() - start) / min(TIMED, max(len(plan.targets) - 1, 1))
-    count, draws = len(plan.targets), plan.draws_of(opening.card)
-    sides = 2 if opening.card.releases == "predictions" else 1
-    per_side = draws if opening.card.randomized else 1
-    calls = 2 + (0 if sides == 2 else per_side) + count * sides * (1 if sides == 2 else per_side)
-    return Cost(opening.card, count, draws, calls, each, each * count / workers, opening.notes)
+    each = (time.perf_counter() - start) / len(timed) * sum(look.draws for look in looks) / looks[0].draws
+    drawn = sum(look.draws for look in looks) if opening.card.randomized else 1
+    sides = 2 * len(looks) * len(records) if opening.card.releases == "predictions" else drawn * (1 + len(records))
+    calls = REPEATS + 2 + int(bool(opening.card.randomized) and opening.card.seedable) + sides
+    whole = each * len(records) / workers
+    return Cost(
+        opening.card, len(audit.course.targets), len(records), last.draws, len(looks), calls, each, whole, opening.notes
+    )
 
 
 def _spoken(seconds: float) -> str:

@@ -1,9 +1,9 @@
-"""D: declared columns, raw records, their domains and digest. Knows no release and no oracle."""
+"""D: raw records, their domains and digest, from frames and files. Knows no release and no oracle."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -15,168 +15,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from harness.errors import InputError, did_you_mean
-from harness.hierarchy import Hierarchy
+from harness.schema import MISSING, Column, Schema
 from harness.table import Cells, Table
 from harness.values import Raw, Reading, Unreadable
 
-Kind = Literal["number", "category", "ordered", "date"]
 Missing = Literal["error", "drop", "keep"]
 MOST_SENSITIVE_VALUES = 10_000  # every prediction has one coordinate per value
-MISSING = ""  # the raw value of a missing cell that is kept as a category
-
-
-@dataclass(frozen=True)
-class Column:
-    """How one column is declared: what its raw values are, and how released cells of it are written."""
-
-    name: str
-    kind: Kind = "category"
-    hierarchy: Hierarchy | None = None
-    order: tuple[str, ...] = ()
-    notation: str | None = None
-    closed: Literal["both", "left", "right", "neither"] | None = None
-    points: bool = False
-    bins: int | None = None  # numbers are replaced by the number of their bin before anything else sees them
-    binning: Literal["quantiles", "width"] = "quantiles"
-
-    @classmethod
-    def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
-        """A column from what people write: a kind, or a table of kind, hierarchy, order, notation, …"""
-        if isinstance(declaration, Column):
-            return declaration
-        if isinstance(declaration, str):
-            declaration = {"kind": declaration}
-        if not isinstance(declaration, Mapping):
-            raise InputError(f'column {name!r}: expected a kind such as "number" or a table, not {declaration!r}')
-        options = dict(declaration)
-        unknown = sorted(set(options) - set(cls.__dataclass_fields__) - {"name"})
-        if unknown:
-            known = did_you_mean(unknown[0], set(cls.__dataclass_fields__) - {"name"})
-            raise InputError(f"column {name!r}: unknown key {unknown[0]!r}; {known}")
-        if "hierarchy" in options:
-            options["hierarchy"] = _hierarchy(name, options["hierarchy"], base)
-        if "order" in options:
-            options["order"] = tuple(str(value) for value in options["order"])
-        return cls(name, **options)
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            hint = did_you_mean(str(self.kind), get_args(Kind))
-            raise InputError(f"column {self.name!r}: kind {self.kind!r} is not known; {hint}")
-        if self.kind == "ordered" and not self.order and self.hierarchy is None:
-            raise InputError(
-                f"column {self.name!r} is declared ordered but has no order; "
-                'give its values from lowest to highest: order = ["low", "middle", "high"]'
-            )
-
-        if self.bins is not None and (self.kind != "number" or self.bins < 1):
-            raise InputError(f"column {self.name!r}: bins must be a whole number from 1 up, of a number column")
-        if self.binning not in ("quantiles", "width"):
-            hint = did_you_mean(str(self.binning), ("quantiles", "width"))
-            raise InputError(f"column {self.name!r}: binning {self.binning!r} is not known; {hint}")
-
-    def binned(self, numbers: pd.Series[Any]) -> pd.Series[Any]:
-        """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D, or in equal widths."""
-        known = numbers.dropna().to_numpy(np.float64)
-        assert self.bins is not None
-        steps = np.arange(1, self.bins) / self.bins
-        if self.binning == "quantiles":
-            edges = np.quantile(known, steps)
-        else:
-            edges = known.min() + steps * (known.max() - known.min())
-        bins = pd.Series(np.searchsorted(edges, numbers.to_numpy(np.float64), side="right"), index=numbers.index)
-        return bins if len(known) == len(numbers) else bins.where(numbers.notna())
-
-    def summary(self) -> dict[str, Any]:
-        """The declaration as plain data: what differs from the defaults."""
-        said: dict[str, Any] = {"kind": self.kind}
-        if self.hierarchy is not None:
-            said["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
-        if self.order:
-            said["order"] = list(self.order)
-        said |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
-        return said | ({"binning": self.binning} if self.bins else {})
-
-    def untyped(self, texts: Iterable[object] = ()) -> Reading:
-        """How raw texts are typed before the domain is known; dates are looked at together for day and month."""
-        dates = texts if self.kind == "date" else ()
-        reading = Reading.of(self.kind, dates, notation=self.notation, closed=self.closed, points=self.points)
-        return replace(reading, domain=())
-
-    def reading(self, untyped: Reading, raws: Sequence[Raw]) -> Reading:
-        """How this column's cells are read, once the raw values of D are known."""
-        reading = untyped if self.hierarchy is None else untyped.with_nodes(self.hierarchy.nodes)
-        leaves = {MISSING}.union(*reading.nodes.values())
-        stranger = next((raw for raw in raws if reading.nodes and raw not in leaves), None)
-        if stranger is not None:
-            raise InputError(f"raw value {stranger!r} is not a leaf of its hierarchy; add a line for it")
-        return replace(reading, domain=self._in_order(raws))
-
-    def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
-        """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""
-        order: Sequence[str] = self.order
-        if not order and self.hierarchy is not None and self.kind in ("category", "ordered"):
-            order = self.hierarchy.leaves(self.hierarchy.root)
-        if not order:
-            return tuple(sorted(set(raws), key=lambda raw: (raw != MISSING, raw)))
-        missing = sorted(set(raws) - set(order) - {MISSING}, key=str)
-        if missing:
-            raise InputError(
-                f"raw value {missing[0]!r} is not in its declared order; {did_you_mean(str(missing[0]), order)}"
-            )
-        return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
-
-
-def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
-    if isinstance(source, Hierarchy):
-        return source
-    if isinstance(source, str | Path):
-        return Hierarchy.from_csv(base / source)
-    if isinstance(source, Mapping):
-        return Hierarchy.from_nested(dict(source))
-    raise InputError(f"column {name!r}: hierarchy must be a file name or a nested table, not {source!r}")
-
-
-@dataclass(frozen=True)
-class Schema:
-    """Which columns an adversary knows (quasi), which she wants to know (sensitive).
-
-    `Schema(quasi={"age": "number"}, sensitive="disease")`; several sensitive columns are inferred jointly
-    (v2 §3.1: one attribute S, a function of the others). `weight` names a count column of the releases.
-    """
-
-    quasi: tuple[Column, ...]
-    sensitive: tuple[Column, ...]
-    weight: str | None = None
-
-    def __init__(
-        self,
-        quasi: Mapping[str, object] | Sequence[Column],
-        sensitive: str | Sequence[str | Column],
-        weight: str | None = None,
-    ) -> None:
-        known = quasi.items() if isinstance(quasi, Mapping) else ((column.name, column) for column in quasi)
-        wanted = [sensitive] if isinstance(sensitive, str | Column) else list(sensitive)
-        columns = tuple(Column.of(name, declaration) for name, declaration in known)
-        secrets = tuple(item if isinstance(item, Column) else Column(str(item)) for item in wanted)
-        object.__setattr__(self, "quasi", columns)
-        object.__setattr__(self, "sensitive", secrets)
-        object.__setattr__(self, "weight", weight)
-        self._check()
-
-    def _check(self) -> None:
-        if not self.quasi:
-            raise InputError("no quasi-identifier is declared; name at least one column and its kind under quasi")
-        if not self.sensitive:
-            raise InputError("no sensitive column is declared; name at least one")
-        twice = [name for name in self.names if self.names.count(name) > 1]
-        if twice:
-            raise InputError(f"column {twice[0]!r} is declared twice; a column is quasi or sensitive, once")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of D in the order in which f gets them: quasi-identifiers, then sensitive."""
-        return tuple(column.name for column in (*self.quasi, *self.sensitive))
 
 
 @dataclass(frozen=True)
@@ -313,6 +157,11 @@ class Dataset:
         codes = tuple(np.delete(codes, index) for codes in self.codes)
         return Dataset(self.schema, self.table.without(index), self.readings, codes, self.dropped)
 
+    def taking(self, rows: npt.NDArray[Any]) -> Dataset:
+        """These rows in this order, with the domains of D."""
+        codes = tuple(codes[rows] for codes in self.codes)
+        return Dataset(self.schema, self.table.taking(rows), self.readings, codes, self.dropped)
+
     def record(self, index: int) -> Record:
         names = [column.name for column in self.schema.quasi]
         quasi = tuple(_plain(self.table.column(name), index) for name in names)
@@ -339,7 +188,8 @@ def _bind(
 
     A sensitive domain stands in the order of first appearance; as the coordinates' names it needs no other.
     """
-    cells = cells.canonical()
+    if domain is None:
+        cells = cells.canonical()
     if secret and cells.palette.dtype.kind in "if":
         column = replace(column, kind="number")
     try:

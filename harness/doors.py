@@ -11,16 +11,18 @@ from typing import Any, Literal
 import pandas as pd
 from tqdm import tqdm
 
-from harness.dataset import Column, Dataset, Missing, Schema
+from harness.dataset import Dataset, Missing
 from harness.distance import named
 from harness.errors import InputError
 from harness.executors import Mapper, Processes, Serial, Threads
+from harness.finding import Finding
 from harness.inference import Inference, Model
 from harness.journal import Journal
 from harness.oracle import Oracle
 from harness.plan import Claim, Plan
-from harness.procedure import Audit, Finding
+from harness.procedure import Audit
 from harness.report import Report
+from harness.schema import Column, Schema
 from oracles import as_oracle
 
 JOURNAL = "journal.jsonl"
@@ -41,6 +43,8 @@ def audit(
     draws: int | None = None,
     seed: int = 0,
     records: Literal["all"] | int = "all",
+    budget: int | None = None,
+    adaptive: bool = False,
     missing: Missing = "error",
     weight: str | None = None,
     blind: bool = False,
@@ -63,6 +67,8 @@ def audit(
         draws=draws,
         seed=seed,
         records=records,
+        budget=budget,
+        adaptive=adaptive,
         blind=blind,
     )
     oracle = as_oracle(anonymizer)
@@ -98,7 +104,7 @@ def audited(
         stack.callback(oracle.close)
         journal = None
         if out is not None:
-            owner = {"plan": plan.summary(), "oracle": dict(source or {"name": oracle.card.name})}
+            owner = {"plan": plan.identity(), "oracle": dict(source or {"name": oracle.card.name})}
             journal = stack.enter_context(Journal(out / JOURNAL, owner))
         yield Audit(plan, oracle, journal, executor_for(workers, oracle))
 
@@ -114,7 +120,7 @@ def shown(running: Audit, progress: bool | None = None) -> Iterator[Finding]:
     """The audit's findings, with a progress bar when somebody is there to see it."""
     hidden = not (sys.stderr.isatty() if progress is None else progress)
     worst = 0.0
-    with tqdm(total=len(running.plan.targets), unit=" records", disable=hidden, initial=0) as bar:
+    with tqdm(total=len(running.course.targets), unit=" records", disable=hidden, initial=0) as bar:
         for finding in running.run():
             worst = max(worst, finding.distance)
             bar.update()

@@ -13,10 +13,8 @@ import numpy.typing as npt
 from harness.errors import JournalError
 from harness.table import Cells, Table
 
-FILE = "present.npz"
 
-
-def keep(folder: Path, tables: Sequence[Table]) -> None:
+def keep(path: Path, tables: Sequence[Table]) -> None:
     """Write all draws, whole or not at all."""
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     for draw, table in enumerate(tables):
@@ -25,31 +23,31 @@ def keep(folder: Path, tables: Sequence[Table]) -> None:
             plain = cells.palette.tolist()
             arrays[f"{draw}.{position}.palette"] = _packed([cells.palette.dtype.kind, plain])
             arrays[f"{draw}.{position}.codes"] = cells.codes
-    partial = folder / (FILE + ".partial")
+    partial = path.with_name(path.name + ".partial")
     with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(folder / FILE)
+    partial.replace(path)
 
 
-def kept(folder: Path, digests: Sequence[str]) -> tuple[Table, ...]:
+def kept(path: Path, digests: Sequence[str]) -> tuple[Table, ...]:
     """The draws as they were written; the digests from the journal prove it."""
     if not digests:
         return ()
     try:
-        with np.load(folder / FILE, allow_pickle=False) as arrays:
+        with np.load(path, allow_pickle=False) as arrays:
             tables = tuple(_table(arrays, draw) for draw in range(len(digests)))
     except (OSError, KeyError, ValueError) as error:
-        raise _not_whole(folder, str(error)) from None
+        raise _not_whole(path, str(error)) from None
     if [table.digest for table in tables] != list(digests):
-        raise _not_whole(folder, "its content is not what the journal says was released")
+        raise _not_whole(path, "its content is not what the journal says was released")
     return tables
 
 
-def _not_whole(folder: Path, why: str) -> JournalError:
+def _not_whole(path: Path, why: str) -> JournalError:
     return JournalError(
-        f"{folder / FILE}: the kept draws of f(D) cannot be used: {why}; restore the file, "
+        f"{path}: the kept draws of f(D) cannot be used: {why}; restore the file, "
         "or remove the folder and measure again"
     )
 

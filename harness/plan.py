@@ -49,6 +49,8 @@ class Plan:
     draws: int | None = None  # None: one if nothing is random, else DEFAULT_DRAWS
     seed: int = 0
     records: Literal["all"] | int = "all"  # or how many, chosen at random
+    budget: int | None = None  # calls of the anonymizer to spend on the riskiest records and some at random
+    adaptive: bool = False  # draw in looks, and no longer than a record needs
     blind: bool = False  # send D⁻ⁱ as just another table, so that f cannot know who is tested
 
     def __post_init__(self) -> None:
@@ -57,19 +59,14 @@ class Plan:
         size = self.data.size
         fits = self.records == "all" or (isinstance(self.records, int) and 1 <= self.records <= size)
         _require("records", self.records, f'"all" or a whole number from 1 to {size}', fits)
+        _require("budget", self.budget, "a whole number of at least 1", self.budget is None or self.budget >= 1)
+        if self.budget is not None and self.records != "all":
+            raise InputError("a budget chooses the records itself; give either a budget or a number of records")
 
-    @cached_property
-    def targets(self) -> tuple[int, ...]:
-        """The records to examine, by index; some of them are a uniform choice without replacement."""
-        if self.records == "all":
-            return tuple(range(self.data.size))
+    def at_random(self, count: int) -> tuple[int, ...]:
+        """So many records by index, each set of them equally likely: a uniform choice without replacement."""
         rng = np.random.default_rng(self.seed_for("targets"))
-        return tuple(sorted(rng.choice(self.data.size, self.records, replace=False).tolist()))
-
-    @property
-    def alpha(self) -> float:
-        """The error that each record's interval may have, so that all hold together (union bound)."""
-        return (1 - self.claim.confidence) / len(self.targets)
+        return tuple(sorted(rng.choice(self.data.size, count, replace=False).tolist()))
 
     def randomized(self, card: Card) -> bool:
         """Whether there is anything to sample: f's randomness, or A's when the plan asks for several draws of it.
@@ -87,21 +84,23 @@ class Plan:
         text = json.dumps([self.seed, *(str(word) for word in purpose)])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
-    def ask(self, card: Card, target: Record | None, *, absent: bool, coupled: bool) -> Ask:
-        """The question about f(D) or f(D⁻ⁱ); coupled draws have the same seeds on both sides (NOTES 2)."""
+    def ask(
+        self, card: Card, target: Record | None, *, absent: bool, coupled: bool, draws: int = 1, look: int = 1
+    ) -> Ask:
+        """The question about f(D) or f(D⁻ⁱ); coupled draws have the same seeds on both sides."""
         predicts = card.releases == "predictions"
         index = target.index if target is not None else None
         data, drop = self.data, index if absent else None
         if absent and self.blind and index is not None:
             data, drop = self.data.without(index), None
         about = target.quasi if predicts and target is not None else None
-        draws = self.draws_of(card) if card.randomized else 1
-        return Ask(data, drop, about, draws, self.seed_for("f", *self._side(target, absent, coupled)))
+        seed = self.seed_for("f", look, *self._side(target, absent, coupled))
+        return Ask(data, drop, about, draws if card.randomized else 1, seed)
 
-    def model_seeds(self, card: Card, target: Record, *, absent: bool, coupled: bool) -> range:
+    def model_seeds(self, target: Record, *, absent: bool, coupled: bool, draws: int = 1, look: int = 1) -> range:
         """One seed per draw for an A with randomness of its own, shared by both sides when draws are coupled."""
-        first = self.seed_for("A", *self._side(target, absent, coupled))
-        return range(first, first + self.draws_of(card))
+        first = self.seed_for("A", look, *self._side(target, absent, coupled))
+        return range(first, first + draws)
 
     def _side(self, target: Record | None, absent: bool, coupled: bool) -> tuple[object, ...]:
         """What a seed depends on besides its purpose: nothing when both sides are to share it."""
@@ -111,6 +110,10 @@ class Plan:
     def digest(self) -> str:
         """Two plans with one digest give the same numbers with the same oracle."""
         return hashlib.sha256(json.dumps(self.summary(), sort_keys=True).encode()).hexdigest()
+
+    def identity(self) -> dict[str, Any]:
+        """What a journal must agree with to be gone on with; an adaptive audit may go on to more draws."""
+        return self.summary() | ({"draws": "adaptive"} if self.adaptive else {})
 
     def summary(self) -> dict[str, Any]:
         """The plan as plain data, without a single record."""
@@ -130,5 +133,7 @@ class Plan:
             "draws": self.draws,
             "seed": self.seed,
             "records": self.records,
+            "budget": self.budget,
+            "adaptive": self.adaptive,
             "blind": self.blind,
         }

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.dataset import Column, Dataset, Schema
+from harness.dataset import Dataset
 from harness.distance import named
 from harness.errors import InputError, did_you_mean
 from harness.inference import Inference
 from harness.plan import Claim, Plan
+from harness.schema import Column, Schema
 
 NUMBER, WHOLE, TEXT, TRUTH = "a number", "a whole number", "a text", "true or false"
 TEXTS, TABLE = "a text or a list of texts", "a table"
@@ -25,7 +26,8 @@ KEYS: dict[str, dict[str, str]] = {
     "oracle": {"address": TEXT, "options": TABLE},
     "claim": {"epsilon": NUMBER, "delta": NUMBER, "confidence": NUMBER},
     "inference": {"encoder": TEXT, "model": TEXT, "distance": TEXT},
-    "run": {"draws": WHOLE, "seed": WHOLE, "records": ALL_OR_WHOLE, "workers": WHOLE, "blind": TRUTH},
+    "run": {"draws": WHOLE, "seed": WHOLE, "records": ALL_OR_WHOLE, "budget": WHOLE, "adaptive": TRUTH,
+        "workers": WHOLE, "blind": TRUTH},
 }  # fmt: skip
 REQUIRED = (("data", "path"), ("data", "sensitive"), ("data", "quasi"), ("oracle", "address"), ("claim", "epsilon"))
 
@@ -99,7 +101,7 @@ def _built(path: Path, said: Mapping[str, Any]) -> Planfile:
         claim=Claim(**said["claim"]),
         inference=Inference.named(inference.get("encoder", "tf"), inference.get("model", "bernoulli")),
         distance=named(inference.get("distance", "emd")),
-        **{key: run[key] for key in ("draws", "seed", "records", "blind") if key in run},
+        **{key: run[key] for key in ("draws", "seed", "records", "budget", "adaptive", "blind") if key in run},
     )
     workers = run.get("workers", 1)
     if workers < 1:

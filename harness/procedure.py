@@ -1,251 +1,187 @@
-"""The test itself: one record examined, then all of them (v2 §3.2). Knows no command line, page or transport."""
+"""The test itself, all records of it (v2 §3.2): opening, looks, records, closing. Knows no page or transport."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from harness.dataset import Record
-from harness.errors import OracleError, ReleaseError
-from harness.estimate import Estimator
+from harness.distance import Samples
+from harness.errors import ReleaseError
+from harness.examination import Examination, answers
 from harness.executors import Mapper, Serial
+from harness.finding import Finding
+from harness.honesty import Opening, first_questions, last_question
 from harness.journal import Journal
 from harness.kept import keep, kept
-from harness.oracle import Ask, Card, Oracle
+from harness.oracle import Oracle
 from harness.plan import Plan
-from harness.release import Microdata, Predictions, Reader, as_release, checked_predictions
+from harness.release import Reader
+from harness.sampling import Course, Look, choose, looks, twins
 from harness.table import Table
-
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """How far record `index` moved the inference about itself."""
-
-    index: int
-    distance: float
-    lower: float
-    upper: float
-    present: tuple[float, ...]  # M(qⁱ), the mean when there are draws
-    absent: tuple[float, ...]  # M⁻ⁱ(qⁱ)
-    per_value: tuple[float, ...]
-    draws: int = 1
-    floor: float | None = None
-    notes: tuple[str, ...] = ()
-    seconds: float = field(default=0.0, compare=False)
-
-    @property
-    def changed(self) -> bool:
-        """Whether the prediction itself, the likeliest value, is another one."""
-        return int(np.argmax(self.present)) != int(np.argmax(self.absent))
-
-    @classmethod
-    def from_entry(cls, entry: dict[str, Any]) -> Finding:
-        plain: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
-        }
-        return cls(**plain)
-
-
-@dataclass(frozen=True, eq=False)
-class Opening:
-    """What the first questions taught: the card as checked, how sides are drawn, and f(D) itself."""
-
-    card: Card
-    coupled: bool
-    notes: tuple[str, ...]
-    present: tuple[Table, ...]  # the draws of f(D); none for an oracle that predicts
-
-    def entry(self) -> dict[str, Any]:
-        draws = [table.digest for table in self.present]
-        return {"card": asdict(self.card), "coupled": self.coupled, "notes": list(self.notes), "present": draws}
-
-
-def answers(oracle: Oracle, ask: Ask, what: str) -> Iterator[Table | Predictions]:
-    """The oracle's releases for one ask, in shape and number as asked; `what` names the question in errors."""
-    card = oracle.card
-    step = min(ask.draws, card.max_draws or ask.draws)
-    for done in range(0, ask.draws, step):
-        part = replace(ask, draws=min(step, ask.draws - done), seed=(ask.seed + done) % 2**63)
-        try:
-            yield from _answered(oracle, part)
-        except OracleError as error:
-            text = f"oracle {card.name!r}, asked for {what}: {error}"
-            raise type(error)(text, retryable=error.retryable) from None
-
-
-def _answered(oracle: Oracle, ask: Ask) -> Iterator[Table | Predictions]:
-    predicts = oracle.card.releases == "predictions"
-    expected = 1 if predicts else ask.draws
-    count = 0
-    for answer in oracle.answer(ask):
-        release = as_release(answer)
-        if isinstance(release, Predictions) != predicts:
-            raise ReleaseError(f"its card says it releases {oracle.card.releases}, but it sent the other kind")
-        count += 1
-        if count > expected:
-            break
-        if isinstance(release, Predictions):
-            release = checked_predictions(release.rows, ask.draws, len(ask.data.sensitive_domain))
-        yield release
-    if count != expected:
-        raise ReleaseError(f"it sent {'more' if count > expected else count} releases; expected {expected}")
-
-
-def _named(target: Record | None, absent: bool) -> str:
-    if not absent:
-        return "f(D)"
-    return f"f(D) without record {target.index if target else '?'}"
-
-
-class Examination:
-    """Everything a worker needs to examine one record; the one thing that travels to it."""
-
-    def __init__(self, plan: Plan, oracle: Oracle, opening: Opening) -> None:
-        self.plan, self.oracle, self.opening = plan, oracle, opening
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: self.__dict__[key] for key in ("plan", "oracle", "opening")}
-
-    @cached_property
-    def reader(self) -> Reader:
-        return Reader(self.plan.data)
-
-    @cached_property
-    def present(self) -> tuple[Microdata, ...]:
-        """f(D), read once and shared by all records."""
-        return tuple(self.reader.read(table) for table in self.opening.present)
-
-    def __call__(self, index: int) -> Finding:
-        start = time.perf_counter()
-        target = self.plan.data.record(index)
-        present, _ = self._samples(target, absent=False)
-        absent, notes = self._samples(target, absent=True)
-        card = self.opening.card
-        estimate = Estimator(self.plan.distance).compare(
-            present, absent, alpha=self.plan.alpha, coupled=self.opening.coupled, exact=not self.plan.randomized(card)
-        )
-        return Finding(
-            index=index,
-            distance=estimate.distance,
-            lower=estimate.lower,
-            upper=estimate.upper,
-            present=tuple(present.mean(axis=0).tolist()),
-            absent=tuple(absent.mean(axis=0).tolist()),
-            per_value=estimate.per_value,
-            draws=estimate.draws,
-            floor=estimate.floor,
-            notes=notes,
-            seconds=time.perf_counter() - start,
-        )
-
-    def _samples(self, target: Record, *, absent: bool) -> tuple[Floats, tuple[str, ...]]:
-        """What each draw of one side says about the target, and anything odd about those releases."""
-        plan, opening = self.plan, self.opening
-        ask = plan.ask(opening.card, target, absent=absent, coupled=opening.coupled)
-        models = plan.model_seeds(opening.card, target, absent=absent, coupled=opening.coupled)
-        if not absent and opening.present:
-            return plan.inference.samples(self.present, target, self.reader, models), ()
-        what = _named(target, absent)
-        releases = [self._read(release, what) for release in answers(self.oracle, ask, what)]
-        notes = {note for release in releases if isinstance(release, Microdata) for note in release.notes}
-        return plan.inference.samples(releases, target, self.reader, models), tuple(sorted(notes))
-
-    def _read(self, release: Table | Predictions, what: str) -> Microdata | Predictions:
-        if isinstance(release, Predictions):
-            return release
-        try:
-            return self.reader.read(release)
-        except ReleaseError as error:
-            raise ReleaseError(f"oracle {self.oracle.card.name!r}, asked for {what}: {error}") from None
 
 
 @dataclass(eq=False)
 class Audit:
-    """Asks f(D) once and f(D⁻ⁱ) for every target; `run` yields one finding per record as it is measured."""
+    """Asks for f(D) and for f(D⁻ⁱ) of every target; `run` yields one finding per record when it is settled.
+
+    Whatever is learnt goes to the journal first, so that the same audit run again goes on where it stopped.
+    """
 
     plan: Plan
     oracle: Oracle
     journal: Journal | None = None
     executor: Mapper = field(default_factory=Serial)
 
+    def _said(self, kind: str) -> list[Any]:
+        """What the journal held of one kind when this run began."""
+        return [entry[kind] for entry in self.journal.entries if kind in entry] if self.journal is not None else []
+
+    def _say(self, kind: str, what: Any) -> None:
+        if self.journal is not None:
+            self.journal.append({kind: what})
+
     @cached_property
     def opening(self) -> Opening:
         """The first questions, asked once per audit even if it is interrupted."""
-        if self.journal is None:
-            return first_questions(self.plan, self.oracle)
-        folder = self.journal.path.parent
-        said = next((entry["opening"] for entry in self.journal.entries if "opening" in entry), None)
-        if said is not None:
-            notes, present = tuple(said["notes"]), kept(folder, said["present"])
-            return Opening(Card(**said["card"]), said["coupled"], notes, present)
+        if said := self._said("opening"):
+            return Opening.from_entry(said[0])
         opening = first_questions(self.plan, self.oracle)
-        keep(folder, opening.present)
-        self.journal.append({"opening": opening.entry()})
+        self._say("opening", opening.entry())
         return opening
 
     @cached_property
-    def measured(self) -> dict[int, Finding]:
-        """What earlier runs of this audit have found."""
-        lines = self.journal.entries if self.journal is not None else []
-        found = (Finding.from_entry(entry["finding"]) for entry in lines if "finding" in entry)
-        return {finding.index: finding for finding in found}
+    def course(self) -> Course:
+        """Whom to examine, and for whom each stands; what f(D) shows decides who is risky when there is a budget."""
+        if said := self._said("course"):
+            return Course.from_entry(said[0])
+        reader, present = Reader(self.plan.data), None
+        if self.plan.budget is not None and (drawn := self.drawn(looks(self.plan, self.opening.card, 1)[0])):
+            present = reader.read(drawn[0])
+        choice = choose(self.plan, self.opening.card, reader, present)
+        alike = twins(self.plan.data, choice.targets) if self.opening.orderless else {}
+        course = Course(not self.plan.randomized(self.opening.card), choice.targets, choice.random, alike)
+        self._say("course", course.entry())
+        return course
+
+    @cached_property
+    def looks(self) -> tuple[Look, ...]:
+        return looks(self.plan, self.opening.card, len(self.course.targets))
+
+    @cached_property
+    def measured(self) -> dict[tuple[int, int], Finding]:
+        """What earlier runs of this audit have found, by record and look."""
+        found = map(Finding.from_entry, self._said("finding"))
+        return {(finding.index, finding.look): finding for finding in found}
+
+    def drawn(self, look: Look) -> tuple[Table, ...]:
+        """The draws of f(D) for one look, kept beside the journal; none for an oracle that predicts."""
+        if look.number not in self._drawn:
+            self._drawn[look.number] = self._kept_or_asked(look)
+        return self._drawn[look.number]
+
+    @cached_property
+    def _drawn(self) -> dict[int, tuple[Table, ...]]:
+        return {}
+
+    def _kept_or_asked(self, look: Look) -> tuple[Table, ...]:
+        card, coupled = self.opening.card, self.opening.coupled
+        if card.releases == "predictions":
+            return ()
+        known = next((said["digests"] for said in self._said("present") if said["look"] == look.number), None)
+        path = self.journal.path.with_name(f"present-{look.number}.npz") if self.journal is not None else None
+        if known is not None and path is not None:
+            return kept(path, known)
+        ask = self.plan.ask(card, None, absent=False, coupled=coupled, draws=look.draws, look=look.number)
+        tables = tuple(release for release in answers(self.oracle, ask, "f(D)") if isinstance(release, Table))
+        if path is not None:
+            keep(path, tables)
+        self._say("present", {"look": look.number, "digests": [table.digest for table in tables]})
+        return tables
 
     def run(self) -> Iterator[Finding]:
-        yield from self.measured.values()
-        left = [index for index in self.plan.targets if index not in self.measured]
-        examine = Examination(self.plan, self.oracle, self.opening)
+        """Look after look, until every record is settled, one is proven to break the claim, or draws are spent."""
+        latest: dict[int, Finding] = {}
+        waiting = self._in_random_order()
+        for look in self.looks:
+            open_ones: list[int] = []
+            for finding in self._examined(look, waiting):
+                latest[finding.index] = finding.after(latest.get(finding.index))
+                if look is self.looks[-1] or self.settled(latest[finding.index]):
+                    yield from self._with_twins(latest[finding.index])
+                else:
+                    open_ones.append(finding.index)
+            waiting = [index for index in waiting if index in set(open_ones)]
+            if any(self._violates(finding) for finding in latest.values()):
+                break
+        else:
+            waiting = []
+        for index in waiting:  # nothing they could show would change the verdict
+            yield from self._with_twins(latest[index])
+        self.closing  # noqa: B018
+
+    def _examined(self, look: Look, targets: list[int]) -> Iterator[Finding]:
+        """The findings of one look: what is known already, then what has to be asked."""
+        known = [self.measured[index, look.number] for index in targets if (index, look.number) in self.measured]
+        yield from known
+        left = [index for index in targets if (index, look.number) not in self.measured]
+        if not left:
+            return
+        opening = self.opening
+        examine = Examination(self.plan, self.oracle, opening.card, opening.coupled, look, self.drawn(look))
         for finding in self.executor.map(examine, left):
-            if self.journal is not None:
-                self.journal.append({"finding": asdict(finding)})
+            self._say("finding", asdict(finding))
             yield finding
 
+    def _in_random_order(self) -> list[int]:
+        """Targets that share their quasi-identifiers together, since f(D) says the same of them; else at random.
 
-def first_questions(plan: Plan, oracle: Oracle) -> Opening:
-    """Ask for f(D), ask again, and believe the card only as far as the two answers agree."""
-    card = oracle.card
-    target = plan.data.record(plan.targets[0]) if card.releases == "predictions" else None
-    first, second = (_one_draw(plan, oracle, target) for _ in range(2))
-    same = first == second
-    notes = []
-    if same and card.randomized is None:
-        card = replace(card, randomized=False)
-    elif not same:
-        if card.randomized is False:
-            notes.append("the oracle says it is deterministic, but two equal questions got different answers")
-        if card.seedable:
-            notes.append("the oracle says it honours seeds, but two equal questions got different answers")
-        card = replace(card, randomized=True, seedable=False)
-    coupled = bool(card.randomized and card.seedable) or not card.randomized
-    present: tuple[Table, ...] = ()
-    if card.releases == "microdata":
-        ask = plan.ask(card, None, absent=False, coupled=coupled)
-        present = tuple(release for release in answers(oracle, ask, "f(D)") if isinstance(release, Table))
-        notes.extend(_notes(plan, oracle, present))
-    return Opening(card, coupled, tuple(notes), present)
+        An oracle that drifts, or remembers what it was asked, then hurts no particular kind of record.
+        """
+        examined = np.array(self.course.examined)
+        known = np.stack(self.plan.data.codes[: len(self.plan.data.schema.quasi)])[:, examined]
+        group = np.unique(known, axis=1, return_inverse=True)[1].ravel()
+        place = np.random.default_rng(self.plan.seed_for("questions")).permutation(group.max() + 1)
+        return [int(index) for index in examined[np.lexsort((examined, place[group]))]]
 
+    def settled(self, finding: Finding) -> bool:
+        claim = self.plan.claim
+        return self._violates(finding) or finding.satisfies(claim.epsilon, claim.delta, self.course.exact)
 
-def _one_draw(plan: Plan, oracle: Oracle, target: Record | None) -> object:
-    """One draw of f(D), in a form that can be compared."""
-    ask = replace(plan.ask(oracle.card, target, absent=False, coupled=True), draws=1)
-    (release,) = answers(oracle, ask, "f(D)")
-    return release.digest if isinstance(release, Table) else release.rows.tobytes()
+    def _violates(self, finding: Finding) -> bool:
+        return finding.violates(self.plan.claim.epsilon, self.plan.claim.delta, self.course.exact)
 
+    def _with_twins(self, finding: Finding) -> Iterator[Finding]:
+        for index in self.course.alike(finding.index):
+            yield replace(finding, index=index)
 
-def _notes(plan: Plan, oracle: Oracle, present: tuple[Table, ...]) -> list[str]:
-    """What is odd about f(D): read here once, so that an unreadable release ends the audit before it begins."""
-    reader = Reader(plan.data)
-    notes: dict[str, None] = {}
-    for table in present:
-        try:
-            notes.update(dict.fromkeys(reader.read(table).notes))
-        except ReleaseError as error:
-            raise ReleaseError(f"oracle {oracle.card.name!r}, asked for f(D): {error}") from None
-    return list(notes)
+    @cached_property
+    def closing(self) -> tuple[str, ...]:
+        """The last question, asked once per audit, and what it brought to light."""
+        if said := self._said("closing"):
+            return tuple(said[0])
+        notes = last_question(self.plan, self.oracle, self.opening, self._inferred_from_draws())
+        self._say("closing", list(notes))
+        return notes
+
+    def _inferred_from_draws(self) -> Samples | None:
+        """What independent draws of f(D) said about one record, in the order in which they were drawn."""
+        if self.opening.coupled or not self.drawn(self.looks[0]):
+            return None
+        opening, look = self.opening, self.looks[0]
+        examine = Examination(self.plan, self.oracle, opening.card, opening.coupled, look, self.drawn(look))
+        return examine.present_samples(self.plan.data.record(self.course.targets[0]))
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the oracle and about f(D)."""
+        reader, found = Reader(self.plan.data), dict.fromkeys(self.opening.notes)
+        for table in self.drawn(self.looks[0]):
+            try:
+                found.update(dict.fromkeys(reader.read(table).notes))
+            except ReleaseError as error:
+                raise ReleaseError(f"oracle {self.opening.card.name!r}, asked for f(D): {error}") from None
+        return (*found, *self.closing)

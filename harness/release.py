@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ class Predictions:
     """Many draws of what a release predicts at one quasi-identifier tuple; coordinates as in D's sensitive domain."""
 
     rows: Floats  # [draws, n]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(np.ascontiguousarray(self.rows, dtype="<f8").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from harness.bounds import binomial_upper
+from harness.examination import GRID
+from harness.finding import Finding
+from harness.honesty import Opening
 from harness.oracle import Card
 from harness.plan import Plan
-from harness.procedure import Audit, Finding, Opening
+from harness.procedure import Audit
+from harness.sampling import Look
 from harness.verdict import Verdict, judge
 
 FORMAT = 1  # of report.json
@@ -30,13 +35,16 @@ class Report:
     opening: Opening
     findings: tuple[Finding, ...]  # by index
     verdict: Verdict
-    reveal: bool = field(default=False)
+    looks: tuple[Look, ...]
+    noticed: tuple[str, ...] = ()  # what was odd about the oracle and about f(D)
+    reveal: bool = False
 
     @classmethod
     def of(cls, audit: Audit, findings: Sequence[Finding], *, reveal: bool = False) -> Report:
         ordered = tuple(sorted(findings, key=lambda finding: finding.index))
-        verdict = judge(ordered, audit.plan.claim, audit.plan.data.size)
-        return cls(audit.plan, audit.opening, ordered, verdict, reveal)
+        plan = audit.plan
+        verdict = judge(ordered, plan.claim, plan.data.size, exact=audit.course.exact, random=audit.course.random)
+        return cls(plan, audit.opening, ordered, verdict, audit.looks, audit.notes, reveal)
 
     @property
     def card(self) -> Card:
@@ -49,13 +57,55 @@ class Report:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was odd about the oracle, each once, with the number of records it was seen at."""
-        at_first = dict.fromkeys(self.opening.notes)
+        at_first = dict.fromkeys(self.noticed)
         later: dict[str, int] = {}
         for finding in self.findings:
             for note in finding.notes:
                 if note not in at_first:
                     later[note] = later.get(note, 0) + 1
-        return (*at_first, *(f"{note} (without {count} of the records)" for note, count in later.items()))
+        return (
+            *at_first,
+            *(f"{note} (without {count} of the records)" for note, count in later.items()),
+            *self._refuted(),
+        )
+
+    def _refuted(self) -> list[str]:
+        """A claim of differential privacy that the draws contradict."""
+        loss = self.privacy_loss()
+        if loss is None or not loss["refuted"]:
+            return []
+        return [
+            f"the oracle claims differential privacy with noise_epsilon = {loss['claimed']:g}, but record "
+            f"{loss['witness']} shows at least {loss['at_least']:.3g} ({self.plan.claim.confidence:.0%} confidence)"
+        ]
+
+    def privacy_loss(self) -> dict[str, Any] | None:
+        """The differential privacy that is claimed, and the largest loss that the draws prove."""
+        shown = [
+            (finding.privacy_loss, -finding.index) for finding in self.findings if finding.privacy_loss is not None
+        ]
+        if self.card.noise_epsilon is None or not shown:
+            return None
+        most, index = max(shown)
+        claimed = self.card.noise_epsilon
+        return {"claimed": claimed, "at_least": most, "witness": -index, "refuted": most > claimed}
+
+    def curve(self) -> list[dict[str, float]]:
+        """(ε, δ): the largest share of draws at or above each ε, and a limit that holds for all records and ε at once.
+
+        Exact when nothing is random: a record lies at or above ε, or does not.
+        """
+        largest = self.plan.distance.largest
+        points = []
+        for place, share in enumerate(GRID):
+            epsilon = share * largest
+            if self.exact:
+                delta = upper = float(self.verdict.epsilon >= epsilon)
+            else:
+                delta = max(finding.above[place] / finding.draws for finding in self.findings)
+                upper = max(self._limit(finding, place) for finding in self.findings)
+            points.append({"epsilon": epsilon, "delta": delta, "upper": upper})
+        return points
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -99,6 +149,11 @@ class Report:
             "share_of_changed_predictions": float(np.mean([finding.changed for finding in self.findings])),
         }
 
+    def _limit(self, finding: Finding, place: int) -> float:
+        """Clopper-Pearson at the level of the look that the finding comes from, shared out over the grid."""
+        alpha = self.looks[finding.look - 1].alpha / len(GRID)
+        return binomial_upper(finding.above[place], finding.draws, alpha)
+
     def to_dict(self) -> dict[str, Any]:
         """The whole report as plain data; equal audits give equal reports, byte for byte."""
         verdict = asdict(self.verdict)
@@ -107,6 +162,8 @@ class Report:
             "format": FORMAT,
             "verdict": verdict,
             "statistics": self.statistics(),
+            "curve": self.curve(),
+            "privacy_loss": self.privacy_loss(),
             "notes": list(self.notes),
             "assumptions": list(self.assumptions),
             "plan": self.plan.summary(),
@@ -167,11 +224,22 @@ class Report:
             "predictions": f"{numbers['share_of_changed_predictions']:.1%} change when the record is left out",
         }
         if not self.exact:
+            lines["(ε, δ)"] = self._epsilon_and_delta()
             floors = [finding.floor for finding in self.findings if finding.floor is not None]
             lines["noise floor"] = (
                 f"{np.mean(floors):.4g} on average: what sampling alone would show" if floors else "-"
             )
         return [f"  {name:<12} {text}" for name, text in lines.items()]
+
+    def _epsilon_and_delta(self) -> str:
+        """The claim read both ways, over all records."""
+        claim = self.plan.claim
+        delta = max(self.findings, key=lambda finding: finding.delta.upper)
+        epsilon = max(self.findings, key=lambda finding: finding.epsilon.upper)
+        return (
+            f"δ at ε = {claim.epsilon:g}: {delta.delta.value:.3g}, at most {delta.delta.upper:.3g}   "
+            f"ε at δ = {claim.delta:g}: {epsilon.epsilon.value:.3g}, at most {epsilon.epsilon.upper:.3g}"
+        )
 
     def _curve(self) -> list[str]:
         """The distribution of distances by decade, as bars."""

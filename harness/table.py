@@ -49,6 +49,13 @@ class Cells:
         """The cells of these rows (indices or a mask), in this order."""
         return Cells(self.palette, self.codes[rows])
 
+    def alphabetic(self) -> Cells:
+        """The same column with only the cells in use, sorted by how they print."""
+        cells = self.canonical()
+        order = np.array(sorted(range(len(cells.palette)), key=lambda code: repr(cells.palette[code])), dtype=np.int32)
+        rank = np.append(np.argsort(order), [-1]).astype(np.int32)  # a missing cell's -1 picks the last entry
+        return Cells(cells.palette[order], rank[cells.codes])
+
     def canonical(self) -> Cells:
         """The same column with only the cells in use, in the order of first appearance."""
         used, first, inverse = np.unique(self.codes, return_index=True, return_inverse=True)
@@ -116,13 +123,22 @@ class Table:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of what the rows say, whatever order the palettes happen to have."""
-        state = hashlib.sha256()
-        for name, cells in zip(self.names, self.columns, strict=True):
-            canonical = cells.canonical()
-            kind = canonical.palette.dtype.kind
-            words = [name, kind, *(repr(cell) for cell in canonical.palette.tolist())]
-            for word in words:
-                encoded = word.encode()
-                state.update(len(encoded).to_bytes(8, "little") + encoded)
-            state.update(canonical.codes.astype("<i4").tobytes())
-        return state.hexdigest()
+        return _hashed([(name, cells.canonical()) for name, cells in zip(self.names, self.columns, strict=True)])
+
+    @cached_property
+    def orderless_digest(self) -> str:
+        """The same for tables that differ only in the order of their rows or columns."""
+        columns = [(name, cells.alphabetic()) for name, cells in zip(self.names, self.columns, strict=True)]
+        columns.sort(key=lambda column: column[0])
+        order = np.lexsort([cells.codes for _, cells in columns]) if columns else np.zeros(0, dtype=np.intp)
+        return _hashed([(name, cells.taking(order)) for name, cells in columns])
+
+
+def _hashed(columns: Sequence[tuple[str, Cells]]) -> str:
+    state = hashlib.sha256()
+    for name, cells in columns:
+        for word in (name, cells.palette.dtype.kind, *map(repr, cells.palette.tolist())):
+            encoded = word.encode()
+            state.update(len(encoded).to_bytes(8, "little") + encoded)
+        state.update(cells.codes.astype("<i4").tobytes())
+    return state.hexdigest()

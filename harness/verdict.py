@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from harness.certificate import certify
+from harness.certificate import Certificate, certify
+from harness.finding import Finding
 from harness.plan import Claim
-from harness.procedure import Finding
 
 
 class Outcome(StrEnum):
@@ -30,10 +30,12 @@ class Verdict:
     outcome: Outcome
     claim: Claim
     epsilon: float  # the largest distance seen: minimal ε (v1), minimal δ of v2's indifferentiability
-    witness: int | None  # the record with it, or the one that breaks the claim
+    witness: int  # the record that breaks the claim, or the one with that distance
     reason: str
     examined: int
     population: int
+    certificate: Certificate | None = None  # what a random part of the records says about all
+    draws_needed: int | None = None  # about how many draws would settle an inconclusive one
 
     def __str__(self) -> str:
         return f"{self.outcome.name}: {self.reason}"
@@ -44,20 +46,38 @@ class Verdict:
             raise AssertionError(str(self))
 
 
-def judge(findings: Sequence[Finding], claim: Claim, population: int) -> Verdict:
-    """VIOLATED needs one lower bound at ε or above, HOLDS all upper bounds below it and everybody examined."""
+def judge(
+    findings: Sequence[Finding], claim: Claim, population: int, *, exact: bool = True, random: Iterable[int] = ()
+) -> Verdict:
+    """VIOLATED needs one record proven to break the claim, HOLDS all proven to keep it and everybody examined.
+
+    `random` are the examined records that were drawn at random and so stand for the others.
+    """
+    terms = (claim.epsilon, claim.delta, exact)
     worst = max(findings, key=lambda finding: (finding.distance, -finding.index))
-    proof = max(findings, key=lambda finding: (finding.lower, finding.distance, -finding.index))
-    doubtful = [finding for finding in findings if finding.upper >= claim.epsilon]
-    if proof.lower >= claim.epsilon:
-        outcome, witness, reason = Outcome.VIOLATED, proof, _violation(proof, claim)
+    guilty = [finding for finding in findings if finding.violates(*terms)]
+    doubtful = [finding for finding in findings if not finding.satisfies(*terms)]
+    certificate = None
+    if len(findings) < population and (chosen := set(random)):
+        above = sum(finding.index in chosen for finding in doubtful)
+        certificate = certify(population, len(chosen), above, 1 - claim.confidence)
+    outcome, witness = Outcome.INCONCLUSIVE, worst
+    if guilty:
+        outcome = Outcome.VIOLATED
+        witness = max(
+            guilty, key=lambda finding: (finding.lower, finding.delta.lower, finding.distance, -finding.index)
+        )
+        reason = _violation(witness, claim, exact)
     elif doubtful:
-        outcome, witness, reason = Outcome.INCONCLUSIVE, worst, _doubt(doubtful, claim)
+        reason = _doubt(doubtful, claim) + _certified(certificate, claim)
     elif len(findings) < population:
-        outcome, witness, reason = Outcome.INCONCLUSIVE, worst, _partial(findings, claim, population)
+        reason = _partial(findings, claim, population) + _certified(certificate, claim)
     else:
-        outcome, witness, reason = Outcome.HOLDS, worst, _holding(worst, claim, population)
-    return Verdict(outcome, claim, worst.distance, witness.index, reason, len(findings), population)
+        outcome, reason = Outcome.HOLDS, _holding(worst, claim, population, exact)
+    needed = None if guilty else _needed(doubtful)
+    return Verdict(
+        outcome, claim, worst.distance, witness.index, reason, len(findings), population, certificate, needed
+    )
 
 
 def _interval(finding: Finding) -> str:
@@ -66,32 +86,51 @@ def _interval(finding: Finding) -> str:
     return f"{finding.distance:.4g} (between {finding.lower:.4g} and {finding.upper:.4g})"
 
 
-def _violation(finding: Finding, claim: Claim) -> str:
+def _by_tail(claim: Claim, exact: bool) -> bool:
+    return claim.delta > 0 and not exact
+
+
+def _violation(finding: Finding, claim: Claim, exact: bool) -> str:
+    if _by_tail(claim, exact):
+        return (
+            f"record {finding.index} moves the inference about itself by {claim.epsilon:g} or more with probability "
+            f"{finding.delta.value:.4g} (at least {finding.delta.lower:.4g}); the claim allows {claim.delta:g}"
+        )
     return (
         f"record {finding.index} moves the inference about itself by {_interval(finding)}; "
         f"the claim allows less than {claim.epsilon:g}"
     )
 
 
+def _needed(doubtful: Sequence[Finding]) -> int | None:
+    known = [finding.draws_needed for finding in doubtful if finding.draws_needed is not None]
+    return max(known, default=None)
+
+
 def _doubt(doubtful: Sequence[Finding], claim: Claim) -> str:
+    needed = _needed(doubtful)
+    settle = f"about {needed:,} draws would settle it" if needed else "more draws may settle it"
     draws = max(finding.draws for finding in doubtful)
-    return (
-        f"{len(doubtful)} records may or may not stay below {claim.epsilon:g}: "
-        f"{draws} draws leave their intervals on both sides of it; more draws will settle it"
-    )
+    count = f"{len(doubtful)} records" if len(doubtful) > 1 else "1 record"
+    return f"{count} may lie on either side of the claim (ε = {claim.epsilon:g}) after {draws:,} draws; {settle}"
 
 
 def _partial(findings: Sequence[Finding], claim: Claim, population: int) -> str:
-    share = certify(population, len(findings), 0, 1 - claim.confidence).share
     return (
-        f"all {len(findings)} records examined, of {population}, stay below {claim.epsilon:g}; with "
-        f"{claim.confidence:.0%} confidence at most {share:.2%} of all records do not. "
-        "Only an audit of all records can say that the claim holds"
+        f"all {len(findings)} records examined, of {population}, stay below {claim.epsilon:g}, "
+        "but only an audit of all records can say that the claim holds"
     )
 
 
-def _holding(worst: Finding, claim: Claim, population: int) -> str:
+def _certified(certificate: Certificate | None, claim: Claim) -> str:
+    if certificate is None:
+        return ""
+    return f"; with {claim.confidence:.0%} confidence at most {certificate.share:.2%} of all records do not keep it"
+
+
+def _holding(worst: Finding, claim: Claim, population: int, exact: bool) -> str:
+    often = f" with probability above {claim.delta:g}" if _by_tail(claim, exact) else ""
     return (
-        f"none of the {population} records moves the inference about itself by {claim.epsilon:g} or more; "
+        f"none of the {population} records moves the inference about itself by {claim.epsilon:g} or more{often}; "
         f"the largest distance is {_interval(worst)}, of record {worst.index}"
     )

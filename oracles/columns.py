@@ -33,35 +33,35 @@ def table_parts(table: Table, limit: int) -> Iterator[pb.Table]:
         yield whole
         return
     for number, cells in enumerate(table.columns):
-        for start, stop in _slices(cells.palette, limit // 2):
-            entries = [other.palette[start:stop] if other is cells else other.palette[:0] for other in table.columns]
-            yield _piece(table, slice(0, 0), entries, number)
+        for entries in _slices(cells.palette, limit // 2):
+            yield _piece(table, slice(0, 0), number, entries)
     step = max(1, limit // 2 // sum(_width(cells).itemsize for cells in table.columns))
     for start in range(0, table.rows, step):
-        yield _piece(table, slice(start, start + step), [cells.palette[:0] for cells in table.columns])
+        yield _piece(table, slice(start, start + step))
 
 
-def _piece(table: Table, rows: slice, entries: list[npt.NDArray[Any]], only: int | None = None) -> pb.Table:
+def _piece(table: Table, rows: slice, number: int | None = None, entries: slice = slice(0)) -> pb.Table:
+    """These rows of all columns, and these entries of the palette of one."""
     columns = [
-        _column(name, Cells(cells.palette, cells.codes[rows]), entry if only in (None, number) else entry[:0])
-        for number, (name, cells, entry) in enumerate(zip(table.names, table.columns, entries, strict=True))
+        _column(name, Cells(cells.palette, cells.codes[rows]), cells.palette[entries if place == number else slice(0)])
+        for place, (name, cells) in enumerate(zip(table.names, table.columns, strict=True))
     ]
     return pb.Table(rows=len(range(*rows.indices(table.rows))), columns=columns)
 
 
-def _slices(palette: npt.NDArray[Any], limit: int) -> Iterator[tuple[int, int]]:
+def _slices(palette: npt.NDArray[Any], limit: int) -> Iterator[slice]:
     """Stretches of a palette that take at most `limit` bytes."""
     start = size = 0
     for place, cell in enumerate(palette.tolist()):
         each = 8 + (4 * len(cell) if isinstance(cell, str) else 8)
         if each > limit:
-            raise ReleaseError(f"a cell has {len(cell)} characters; at most {limit // 4} can be sent")
+            raise ReleaseError(f"a cell has {len(cell)} characters; at most {limit // 4 - 2} can be sent")
         if size + each > limit:
-            yield start, place
+            yield slice(start, place)
             start, size = place, 0
         size += each
     if len(palette):
-        yield start, len(palette)
+        yield slice(start, len(palette))
 
 
 def _width(cells: Cells) -> np.dtype[Any]:

@@ -17,6 +17,7 @@ MARKS = ",;\t|"
 ROWS_AT_ONCE = 10_000  # so that a large reply is never held as Python strings all together
 START = 100_000  # bytes at the beginning in which the delimiter, and a header that comes late, are looked for
 LONGEST_LINE = 1_000_000
+MOST_ROWS = 5_000_000
 SHOWN = 120  # characters of a foreign text that an error quotes
 
 
@@ -125,6 +126,8 @@ def _require_header(start: str, names: Sequence[str], expected: Sequence[str]) -
 
 def _checked(rows: Iterator[list[str]], names: Sequence[str]) -> Iterator[list[str]]:
     for number, row in enumerate(rows):
+        if number == MOST_ROWS:
+            raise ReleaseError(f"the reply has more than {MOST_ROWS} rows")
         if len(row) == len(names):
             yield row
         elif row:  # blank lines are nothing

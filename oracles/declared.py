@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from harness.dataset import MISSING, Column, Dataset, Kind, Schema
+from harness.dataset import Dataset
 from harness.errors import InputError
 from harness.hierarchy import Hierarchy
+from harness.schema import MISSING, Column, Kind, Schema
 from harness.values import Raw, Reading, Span
 from oracles._pb import oracle_pb2 as pb
 
@@ -109,6 +110,15 @@ def unpack_domain(name: str, message: pb.Domain) -> list[Raw]:
             raise InputError(f"column {name!r}: its domain has no position {message.missing}")
         values.insert(message.missing, MISSING)
     return values
+
+
+def check_domain(column: Column, domain: Sequence[Raw]) -> None:
+    """The values of a quasi-identifier are of the type that its kind says."""
+    expected: dict[Kind, tuple[type, ...]] = {"number": (int, float), "date": (Span,)}
+    right = expected.get(column.kind, (str,))
+    bad = next((raw for raw in domain if raw != MISSING and not isinstance(raw, right)), None)
+    if bad is not None:
+        raise InputError(f"column {column.name!r} is of kind {column.kind}, but its domain holds {bad!r:.80}")
 
 
 def whole(name: str, value: float) -> Raw:

@@ -11,10 +11,11 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 import numpy.typing as npt
 
-from harness.dataset import MISSING, Column, Dataset, Kind, Schema
+from harness.dataset import Dataset
 from harness.errors import HarnessError, InputError, ReleaseError
 from harness.oracle import Card, Release
 from harness.release import Predictions
+from harness.schema import MISSING, Column, Kind, Schema
 from harness.table import Cells, Table
 from harness.values import Raw, Reading, Span
 from oracles.columns import checked_cells
@@ -29,7 +30,10 @@ ENDLESS = {float("inf"): "inf", float("-inf"): "-inf"}
 
 def dumped(value: Mapping[str, Any]) -> bytes:
     """The bytes of a JSON object in UTF-8."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode()
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode()
+    except ValueError as error:  # NaN, or half a character
+        raise ReleaseError(f"this cannot be written as JSON: {error}") from None
 
 
 def loaded(body: bytes) -> dict[str, Any]:
@@ -132,6 +136,8 @@ def read_dataset(said: Mapping[str, Any]) -> Dataset:
         columns = [_column(item) for item in declared]
         domains = [_domain(item) for item in declared]
         weight = schema.get("weight")
+        if weight is not None and not isinstance(weight, str):
+            raise _wrong("schema.weight", "a text", weight)
         table = read_table(_object(said.get("table"), "table"))
     except ReleaseError as error:
         raise InputError(f"the dataset cannot be read: {error}") from None
@@ -208,7 +214,7 @@ def read_table(said: Mapping[str, Any]) -> Table:
 def _cells(name: str, said: Mapping[str, Any], rows: int) -> Cells:
     entries = _list(said.get("palette"), f"the palette of {name!r}")
     kind = said.get("type") or _type_of(entries)
-    if kind not in DTYPES:
+    if not isinstance(kind, str) or kind not in DTYPES:
         raise ReleaseError(f"column {name!r} has type {kind!r:.80}; expected {', '.join(DTYPES)}")
     codes = _integers(said.get("codes"), f"the codes of {name!r}")
     if len(codes) != rows:

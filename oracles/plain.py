@@ -14,10 +14,11 @@ from harness.errors import InputError, OracleError, ReleaseError, did_you_mean
 from harness.oracle import Ask, Card
 from harness.table import Cells, Table
 from oracles.csvtext import from_csv, quoted, to_csv
-from oracles.web import Reply, Web, problem
+from oracles.web import JSON_BYTES, Reply, Web, problem, require_few_parts
 
 Format = Literal["csv", "json-records"]
 CSV_TYPES = ("text/csv", "application/csv", "text/plain", "application/octet-stream", "")
+CSV_BYTES = 64 << 20
 SEED_PLACES = ("query", "field", "header")
 
 
@@ -90,11 +91,13 @@ class Plain:
         plain: Mapping[str, Any],
         randomized: bool | None = None,
         name: str | None = None,
-        max_reply: int = 64 << 20,
+        max_reply_bytes: int | None = None,
         **web: Any,
     ) -> None:
-        self._recipe = address, {**web, "plain": plain, "randomized": randomized, "name": name, "max_reply": max_reply}
-        self.mapped, self.max_reply = Mapped.of(plain), max_reply
+        own = {"plain": plain, "randomized": randomized, "name": name, "max_reply_bytes": max_reply_bytes}
+        self._recipe = address, {**web, **own}
+        self.mapped = Mapped.of(plain)
+        self.max_reply_bytes = max_reply_bytes or (CSV_BYTES if self.mapped.format == "csv" else JSON_BYTES)
         self._web = Web(address, **web)
         seedable = self.mapped.seed is not None
         if randomized is None and seedable:  # else two equal questions, having equal seeds, would prove nothing
@@ -127,7 +130,7 @@ class Plain:
         accepted = "text/csv" if mapped.format == "csv" else "application/json"
         headers = {"Content-Type": kind, "Accept": accepted, **headers}
         with self._web.exchange(mapped.method, mapped.path, body=body, headers=headers, params=params) as incoming:
-            reply = incoming.whole(self.max_reply)
+            reply = incoming.whole(self.max_reply_bytes)
         return self._awaited(reply, headers) if reply.status == 202 else self._good(reply)
 
     def _body(self, written: Any, fields: Mapping[str, str]) -> tuple[bytes, str]:
@@ -149,7 +152,7 @@ class Plain:
         while (left := end - time.monotonic()) > 0:
             time.sleep(min(self.mapped.interval, left))
             with self._web.exchange("GET", place, headers=kept) as incoming:
-                reply = incoming.whole(self.max_reply)
+                reply = incoming.whole(self.max_reply_bytes)
             if reply.status != 202:
                 return self._good(reply)
         raise OracleError(f"the job at {quoted(place)} was not done after {self.mapped.deadline:g} s", retryable=True)
@@ -200,6 +203,7 @@ def _plain_cells(cells: Cells) -> list[Any]:
 
 def _inside(body: bytes, key: str | None) -> Any:
     """The part of a JSON reply that holds the records."""
+    require_few_parts(body)
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

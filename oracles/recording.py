@@ -15,9 +15,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from harness.dataset import Schema
 from harness.errors import InputError, OracleError, ReleaseError
 from harness.oracle import Ask, Card, Oracle, Release
+from harness.schema import Schema
 from oracles.around import Around
 from oracles.jsonform import json_releases, read_releases
 

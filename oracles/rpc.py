@@ -191,7 +191,7 @@ def _told(error: Any, timeout: float, address: str) -> OracleError:
     if code is grpc.StatusCode.NOT_FOUND:
         return Refused(f"{address}: {details}", code="UNKNOWN_DATA")
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED and "larger than max" in details:
-        return Refused(f"{address}: {details}", code="TOO_LARGE")
+        return ReleaseError(f"{address}: {details}; a release must come in parts below a megabyte")
     busy = code is grpc.StatusCode.RESOURCE_EXHAUSTED
     return OracleError(f"{address}: {code.name}: {details}", retryable=busy or code in RETRYABLE)
 

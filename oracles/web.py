@@ -27,6 +27,9 @@ from oracles.csvtext import quoted
 PIECE = 1 << 16
 MOST_REDIRECTS = 5
 LONGEST_PAUSE = 3600.0  # seconds of Retry-After that are believed
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+JSON_BYTES = 16 << 20  # of a JSON reply: read, it may take twenty times as much
+JSON_PARTS = 1_000_000  # lists and objects in one
 TRY_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
@@ -58,9 +61,15 @@ class Incoming:
             body += piece
             if len(body) > most:
                 raise ReleaseError(
-                    f"the reply has more than {most} bytes (decompressed); raise the option max_reply if that is right"
+                    f"the reply has more than {most} bytes (decompressed); raise the option max_reply_bytes if that is right"
                 )
         return Reply(self.status, self.headers, bytes(body))
+
+
+def require_few_parts(body: bytes) -> None:
+    """A megabyte of JSON can hold so many empty lists that they fill the memory when read."""
+    if body.count(b"[") + body.count(b"{") > JSON_PARTS:
+        raise ReleaseError(f"the JSON reply has more than {JSON_PARTS} lists and objects")
 
 
 class Web:
@@ -70,17 +79,20 @@ class Web:
         self,
         base: str,
         *,
-        timeout: float = 120.0,
+        timeout: float = 300.0,
         ca: str | None = None,
-        certificate: str | tuple[str, str] | None = None,
+        cert: str | None = None,
+        key: str | None = None,
         token_env: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.base, self.timeout = base.rstrip("/"), timeout
+        self.base, self.timeout = _base(base), timeout
         self._verify: str | bool = _existing("ca", ca) if ca else True
-        files = [certificate] if isinstance(certificate, str) else list(certificate or ())
-        self._certificate = tuple(_existing("certificate", file) for file in files)
-        self._auth = _Bearer(_token(token_env))
+        if key is not None and cert is None:
+            raise InputError("key belongs to a certificate; give that as the option cert")
+        files = [_existing(name, file) for name, file in (("cert", cert), ("key", key)) if file]
+        self._cert: Any = tuple(files) if len(files) == 2 else files[0] if files else None
+        self._auth = _Bearer(_token(token_env, self.base))
         self._headers = {"Accept-Encoding": "gzip", "User-Agent": "anonymizer-harness", **(headers or {})}
         self._mine = threading.local()
         self._lock = threading.Lock()
@@ -132,7 +144,7 @@ class Web:
                 self._sent += len(body or b"")
             response = self._session().request(
                 method, address, data=body, headers=dict(headers), params=params, timeout=seconds, stream=True,
-                allow_redirects=False, verify=self._verify, cert=self._certificate or None,  # type: ignore[arg-type]
+                allow_redirects=False, verify=self._verify, cert=self._cert,
             )  # fmt: skip
             if response.status_code not in (301, 302, 303, 307, 308):
                 return response
@@ -187,11 +199,23 @@ def _existing(option: str, file: str) -> str:
     return file
 
 
-def _token(name: str | None) -> str | None:
+def _base(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise InputError(f"{address!r} is no address of a web service; expected https://host/path")
+    if parts.username is not None or parts.password is not None:
+        raise InputError("a password in the address would end up in reports; use the option token_env or headers")
+    return address.rstrip("/")
+
+
+def _token(name: str | None, base: str) -> str | None:
     if name is None:
         return None
     if not os.environ.get(name):
-        raise InputError(f"option token_env: the environment variable {name} is not set; it must hold the token")
+        raise InputError(f"{base}: the environment variable {name} holds no token; set it to the oracle's")
+    parts = urlsplit(base)
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise InputError(f"{base}: a token would travel readable for everybody; use https://")
     return os.environ[name]
 
 
@@ -255,7 +279,7 @@ class _Watch:
 
     def _cut(self) -> None:
         self.late = True
-        sock = getattr(self.connection, "sock", None)
+        sock = getattr(self.connection, "connected", None) or getattr(self.connection, "sock", None)
         if sock is not None:
             with suppress(OSError):  # beneath TLS, whose own shutdown would wait for the other side
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
@@ -264,9 +288,13 @@ class _Watch:
 class _Watched:
     """A connection that tells the thread's watch when it is in use."""
 
+    connected: Any = None  # its socket, also where http.client has let go of it: a body that ends with the connection
+
     def connect(self) -> None:
+        self.connected = None
         _using.watch.uses(self)
         super().connect()  # type: ignore[misc]
+        self.connected = self.sock  # type: ignore[attr-defined]
 
     def request(self, *args: Any, **kwargs: Any) -> None:
         _using.watch.uses(self)

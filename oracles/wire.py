@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, get_args
 
@@ -14,10 +14,12 @@ from harness.dataset import MOST_SENSITIVE_VALUES, Dataset
 from harness.errors import InputError, OracleError, ReleaseError
 from harness.oracle import Ask, Card, Release
 from harness.release import Predictions
+from harness.schema import Schema
 from harness.table import Table
+from harness.values import Raw
 from oracles._pb import oracle_pb2 as pb
 from oracles.columns import Growing, Rows, pack_table, table_parts, unpack_table
-from oracles.declared import pack_schema, unpack_schema
+from oracles.declared import check_domain, pack_schema, unpack_schema
 
 MAJOR, MINOR = 1, 0
 PART_BYTES: Final = 900_000  # no message of a stream is larger; receivers take up to MESSAGE_BYTES
@@ -201,7 +203,7 @@ def unpack_dataset(message: pb.Dataset) -> Dataset:
     return checked_dataset(schema, table, domains)
 
 
-def checked_dataset(schema: Any, table: Table, domains: Any) -> Dataset:
+def checked_dataset(schema: Schema, table: Table, domains: Sequence[Sequence[Raw]]) -> Dataset:
     """The dataset of a schema, a table and domains that arrived together, and fit together."""
     if table.names != schema.names:
         raise InputError(
@@ -211,6 +213,8 @@ def checked_dataset(schema: Any, table: Table, domains: Any) -> Dataset:
     joint = math.prod(len(domain) for domain in domains[len(schema.quasi) :])
     if joint > MOST_SENSITIVE_VALUES:
         raise InputError(f"the sensitive columns have {joint} joint values, more than {MOST_SENSITIVE_VALUES}")
+    for column, domain in zip(schema.quasi, domains, strict=False):
+        check_domain(column, domain)
     return Dataset.within(schema, table, domains)
 
 
@@ -317,8 +321,11 @@ def assembled(pieces: Iterable[pb.Part], most: int, limit: int = MOST_BYTES) -> 
         which = part.WhichOneof("piece")
         if which is None:
             raise ReleaseError(f"a piece of draw {count} is neither a table nor predictions")
+        kind = Growing if which == "table" else Rows
         if growing is None:
-            growing = Growing(limit) if which == "table" else Rows(limit)
+            growing = kind(limit)
+        if not isinstance(growing, kind):
+            raise ReleaseError(f"the pieces of draw {count} are tables as well as predictions")
         growing.add(getattr(part, which))
         if not part.more:
             yield growing.finished()

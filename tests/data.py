@@ -6,8 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
 from harness.people import people
+from harness.schema import Schema
 
 ADULT = {
     "age": "number",

@@ -13,7 +13,8 @@ ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "values", "hierarchy", "table", "schema", "dataset", "release", "oracle",  # vocabulary
     "distance", "encoding", "inference", "bounds", "estimate", "tail", "certificate", "privacy_loss",  # measuring
-    "plan", "planfile", "journal", "kept", "executors", "procedure", "cost", "verdict",  # running
+    "plan", "planfile", "sampling", "finding", "examination", "honesty",  # running: one record
+    "journal", "kept", "executors", "procedure", "cost", "verdict", "verification",  # running: all of them
     "report",  # telling
     "people", "doors", "demo", "cli",  # doors
 ]  # fmt: skip

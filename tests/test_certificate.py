@@ -1,8 +1,10 @@
+from fractions import Fraction
+from math import comb
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import hypergeom
 
 from harness.certificate import certify
 from harness.errors import InputError
@@ -20,15 +22,21 @@ def test_299_clean_records_vouch_for_all_but_one_percent():
     assert certify(1_000_000, 298, 0, 0.05).share >= 0.01
 
 
-@given(COUNTS, st.sampled_from([0.01, 0.05, 0.3]))
+def chance(population, members, examined, drawn):
+    """Exactly, that so many members are among those examined."""
+    return Fraction(comb(members, drawn) * comb(population - members, examined - drawn), comb(population, examined))
+
+
+@given(COUNTS, st.sampled_from([Fraction(1, 100), Fraction(1, 20), Fraction(1, 10), Fraction(3, 10)]))
+@example((20, 1, 0), Fraction(1, 20))  # nineteen of twenty leave one in twenty: a chance of alpha exactly
+@example((5, 2, 2), Fraction(3, 10))
 def test_limits_are_the_numbers_that_the_sample_does_not_refute(counts, alpha):
     population, examined, above = counts
-    found = certify(*counts, alpha)
-    every = np.arange(population + 1)
-    not_too_many = hypergeom.cdf(above, population, every, examined) > alpha
-    not_too_few = hypergeom.sf(above - 1, population, every, examined) > alpha
-    assert found.most == every[not_too_many & (every >= above)].max()
-    assert found.least == every[not_too_few & (every <= population - examined + above)].min()
+    found = certify(*counts, float(alpha))
+    possible = range(above, population - examined + above + 1)
+    fewer, more = range(above + 1), range(above, examined + 1)
+    assert found.most == max(k for k in possible if sum(chance(population, k, examined, d) for d in fewer) >= alpha)
+    assert found.least == min(k for k in possible if sum(chance(population, k, examined, d) for d in more) >= alpha)
 
 
 @given(st.integers(1, 10_000).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size))))

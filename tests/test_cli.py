@@ -80,7 +80,7 @@ def test_plan_says_what_it_will_cost_and_leaves_nothing(folder):
     run = harness("plan", "audit.toml", cwd=folder)
     assert run.returncode == 0
     assert "5 to examine, 1 draw a side" in run.stdout
-    assert "8 of the anonymizer" in run.stdout  # f(D) three times, twice as a check, and 5 times without a record
+    assert "11 of the anonymizer" in run.stdout  # f(D) six times, four of them to see if it is honest, and 5 records
     assert sorted(path.name for path in folder.iterdir()) == ["audit.toml", "people.csv"]
 
 
@@ -169,7 +169,7 @@ def test_the_demo_shows_the_papers_table_and_three_verdicts(tmp_path):
 
 def test_the_demo_speaks_json(tmp_path):
     told = json.loads(harness("demo", "--people", "40", "--json", cwd=tmp_path).stdout)
-    assert [report["verdict"]["outcome"] for report in told.values()][0] == "violated"
+    assert told["Table 1"]["verdict"]["outcome"] == "violated"
 
 
 @pytest.mark.parametrize("words", [(), ("rn",), ("run",), ("demo", "--people", "3")])
@@ -177,3 +177,47 @@ def test_a_wrong_command_is_exit_code_2(words, tmp_path):
     run = harness(*words, cwd=tmp_path)
     assert run.returncode == 2
     assert "Traceback" not in run.stderr
+
+
+def test_verify_recomputes_the_verdict_from_the_journal_alone(folder):
+    harness("run", "audit.toml", "--out", "out", cwd=folder)
+    (folder / "people.csv").unlink()
+    run = harness("verify", "out", cwd=folder)
+    assert run.returncode == 0
+    assert "VIOLATED: record 0 moves the inference about itself by 1" in run.stdout
+
+
+def test_verify_refuses_an_edited_journal_and_names_the_line(folder):
+    harness("run", "audit.toml", "--out", "out", cwd=folder)
+    journal = folder / "out" / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('"distance":1.0', '"distance":0.1', 1))
+    run = harness("verify", "out", cwd=folder)
+    assert run.returncode == 2
+    assert "journal.jsonl, line " in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"outcome": "violated"', '"outcome": "holds"', "its outcome is holds, but the journal proves violated"),
+        ('"distance": 0.333', '"distance": 0.233', "the finding of record 3 is not what the journal holds"),
+    ],
+)
+def test_verify_refuses_a_report_that_says_otherwise(folder, old, new, why):
+    harness("run", "audit.toml", "--out", "out", cwd=folder)
+    report = folder / "out" / "report.json"
+    assert old in report.read_text()
+    report.write_text(report.read_text().replace(old, new, 1))
+    run = harness("verify", "out", cwd=folder)
+    assert run.returncode == 2
+    assert why in run.stderr
+
+
+def test_verify_says_that_an_audit_is_not_finished(folder):
+    running = slow_audit(folder)
+    wait_for_findings(folder)
+    running.kill()
+    running.communicate()
+    run = harness("verify", "out", cwd=folder)
+    assert run.returncode == 2
+    assert "the audit is not finished" in run.stderr

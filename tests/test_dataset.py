@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.dataset import Column, Dataset, Schema
+from harness.dataset import Dataset
 from harness.errors import InputError
 from harness.hierarchy import Hierarchy
+from harness.schema import Column, Schema
 
 FRAME = pd.DataFrame({"age": [30, 20, 40], "zip": ["01", "1", "02"], "ill": ["flu", "ulcer", "flu"]})
 QUASI = {"age": "number", "zip": "category"}

@@ -154,14 +154,19 @@ def test_twice_the_draws_it_asks_for_do_settle_the_record(coupled, epsilon):
     assert settled >= 6
 
 
+def seconds(work):
+    taken = []
+    for _ in range(9):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
 @pytest.mark.slow
 @coupled_or_not
 @pytest.mark.parametrize("mechanism", [cells, faint_cells])
-def test_comparing_the_papers_number_of_draws_takes_milliseconds(mechanism, coupled):
+def test_a_whole_comparison_takes_little_longer_than_sorting_all_draws(mechanism, coupled):
     x, y = mechanism(np.random.default_rng(12), 25_000, coupled)
-    taken = []
-    for _ in range(7):
-        start = time.process_time()
-        compare(x, y, coupled)
-        taken.append(time.process_time() - start)
-    assert min(taken) < 0.05  # 5 to 25 ms on the machine of its author
+    sorting = seconds(lambda: [np.sort(np.ascontiguousarray(side.T), axis=1) for side in (x, y)])
+    assert seconds(lambda: compare(x, y, coupled)) < (1.5 if coupled else 2.5) * sorting

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import BernoulliNB
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
 from harness.encoding import encoder_named, tf
 from harness.errors import InputError
 from harness.inference import Bernoulli, Classifier, Conditional, Inference, model_named
 from harness.release import Microdata, Reader
+from harness.schema import Schema
 from harness.table import Table
 
 CELLS = {"age": ["*", "[10, 20]", "[15, 40]", "< 30", ">= 30"], "sex": ["M", "F", "{M,F}"], "job": ["a", "b", "c"]}

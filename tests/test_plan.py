@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
 from harness.errors import InputError
 from harness.inference import Inference
 from harness.oracle import Ask, Card
 from harness.plan import DEFAULT_DRAWS, Claim, Plan
+from harness.schema import Schema
 
 FRAME = pd.DataFrame({"age": range(50), "ill": ["flu", "ulcer"] * 25})
 DATA = Dataset.from_frame(FRAME, Schema({"age": "number"}, "ill"))
@@ -22,21 +23,21 @@ PREDICTING = Card("predicting", releases="predictions", randomized=True, seedabl
 
 
 def test_all_records_are_targets_unless_a_number_is_given():
-    assert PLAN.targets == tuple(range(50))
-    some = replace(PLAN, records=20).targets
+    assert PLAN.at_random(50) == tuple(range(50))
+    some = PLAN.at_random(20)
     assert len(set(some)) == 20
     assert some == tuple(sorted(some))
 
 
 def test_random_targets_depend_on_the_seed_alone():
-    assert replace(PLAN, records=20, seed=3).targets == replace(PLAN, records=20, seed=3, draws=7).targets
-    assert replace(PLAN, records=20, seed=3).targets != replace(PLAN, records=20, seed=4).targets
+    assert replace(PLAN, seed=3).at_random(20) == replace(PLAN, seed=3, draws=7).at_random(20)
+    assert replace(PLAN, seed=3).at_random(20) != replace(PLAN, seed=4).at_random(20)
 
 
 def test_random_targets_are_uniform():
     hits = np.zeros(50)
     for seed in range(400):
-        hits[list(replace(PLAN, records=10, seed=seed).targets)] += 1
+        hits[list(replace(PLAN, seed=seed).at_random(10))] += 1
     expected = 400 * 10 / 50
     assert abs(hits - expected).max() < 5 * np.sqrt(expected)
 
@@ -51,7 +52,7 @@ def test_a_random_adversary_is_drawn_only_when_draws_are_asked_for():
     forest = Inference.named(model="sklearn:sklearn.ensemble.RandomForestClassifier")
     assert replace(PLAN, inference=forest).draws_of(FIXED) == 1
     assert replace(PLAN, inference=forest, draws=9).draws_of(FIXED) == 9
-    assert replace(PLAN, inference=forest, draws=9).ask(FIXED, None, absent=False, coupled=True).draws == 1
+    assert replace(PLAN, inference=forest, draws=9).ask(FIXED, None, absent=False, coupled=True, draws=9).draws == 1
 
 
 def test_coupled_sides_share_their_seeds_and_independent_ones_do_not():
@@ -92,10 +93,6 @@ def test_seeds_of_different_purposes_differ():
     )
 
 
-def test_alpha_is_shared_out_over_the_records():
-    assert PLAN.alpha == pytest.approx(0.05 / 50)
-
-
 @pytest.mark.parametrize(
     "change",
     [{"seed": 1}, {"draws": 2}, {"records": 3}, {"claim": Claim(0.2)}, {"blind": True},
@@ -122,6 +119,7 @@ def test_equal_plans_have_equal_digests():
 @pytest.mark.parametrize(
     ("change", "message"),
     [({"draws": 0}, "draws must be"), ({"seed": -1}, "seed must be"), ({"seed": 2**63}, "seed must be"),
+     ({"budget": 0}, "budget must be"), ({"budget": 9, "records": 9}, "either a budget or a number of records"),
      ({"records": 0}, "records must be"), ({"records": 51}, 'records must be "all" or a whole number from 1 to 50')],
 )  # fmt: skip
 def test_a_plan_that_cannot_be_dies_at_birth(change, message):

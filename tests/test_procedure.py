@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
 from harness.journal import Journal
 from harness.oracle import Ask, Card
 from harness.plan import Claim, Plan
 from harness.procedure import Audit
 from harness.release import Predictions
+from harness.schema import Schema
 from oracles import as_oracle
 from tests import naive
 from tests.anonymizers import chunks, jittered, suppressing
@@ -94,7 +95,7 @@ def test_an_oracle_that_lies_about_being_deterministic_is_noticed():
         def close(self): ...
 
     notes = audit(Liar(), table(8), draws=10).notes
-    assert "the oracle says it is deterministic, but two equal questions got different answers" in notes
+    assert "the oracle says it is deterministic, but equal questions got different answers" in notes
 
 
 class Predictor:
@@ -189,7 +190,7 @@ def test_what_was_measured_before_a_failure_is_kept_and_not_asked_again(tmp_path
 
     def failing_once(data):
         asked.append(len(data))
-        if len(asked) == 10:
+        if len(asked) == 12:
             raise RuntimeError("the vendor's server is down")
         return chunks(data)
 
@@ -197,7 +198,9 @@ def test_what_was_measured_before_a_failure_is_kept_and_not_asked_again(tmp_path
         audit(failing_once, out=tmp_path)
     report = audit(failing_once, out=tmp_path)
     assert report.to_json() == audit(failing_once).to_json()
-    assert len(asked) == 3 + 30 + 1 + (3 + 30)  # questions of the opening, records, the failed one; then in memory
+    distinct = len(table().drop_duplicates())
+    in_memory = 3 + 1 + 1 + distinct + 1  # equal questions, another order, f(D), records, the first question again
+    assert len(asked) == 2 * in_memory + 1  # and the one that failed
 
 
 def test_an_unreadable_release_ends_the_audit_before_it_begins():
@@ -212,7 +215,7 @@ def test_an_unreadable_release_without_a_record_names_that_record():
     def mumbling(data):
         return data if len(data) == 30 else data.assign(age="?!")
 
-    with pytest.raises(harness.ReleaseError, match="asked for f\\(D\\) without record 0: column 'age', row 0"):
+    with pytest.raises(harness.ReleaseError, match="asked for f\\(D\\) without record \\d+: column 'age', row 0"):
         audit(mumbling)
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
 from harness.errors import ReleaseError
 from harness.release import Predictions, Reader, as_release, checked_predictions
+from harness.schema import Schema
 from harness.table import Table
 
 FRAME = pd.DataFrame({"age": [20, 30, 40, 50], "sex": list("MFMF"), "ill": ["flu", "flu", "ulcer", "flu"]})

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError
+from harness.finding import Finding
 from harness.plan import Claim
-from harness.procedure import Finding
+from harness.tail import Limits
 from harness.verdict import Outcome, judge
 
 
@@ -37,7 +38,7 @@ def test_one_lower_bound_at_epsilon_violates_and_names_its_witness():
 def test_an_interval_on_both_sides_is_inconclusive():
     verdict = judge([finding(0, 0.05, 0.01, 0.2, draws=100)], Claim(0.1), 1)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "more draws" in verdict.reason
+    assert "1 record may lie on either side" in verdict.reason
 
 
 @given(st.lists(st.floats(0, 0.0999), min_size=1, max_size=20), st.integers(1, 1000))
@@ -45,16 +46,42 @@ def test_a_part_of_the_records_never_proves_the_claim(distances, others):
     findings = [finding(index, distance) for index, distance in enumerate(distances)]
     verdict = judge(findings, Claim(0.1), len(findings) + others)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "Only an audit of all records" in verdict.reason
+    assert "only an audit of all records" in verdict.reason
 
 
 def test_a_part_of_the_records_can_violate_it():
     assert judge([finding(3, 0.5)], Claim(0.1), 1000).outcome is Outcome.VIOLATED
 
 
-def test_299_clean_records_certify_one_percent():
-    verdict = judge([finding(index, 0.0) for index in range(299)], Claim(0.1), 10**6)
-    assert "at most 1.00% of all records" in verdict.reason
+def test_299_clean_records_at_random_certify_one_percent():
+    verdict = judge([finding(index, 0.0) for index in range(299)], Claim(0.1), 10**6, random=range(299))
+    assert verdict.certificate is not None
+    assert verdict.certificate.share <= 0.01
+    assert "at most 1.00% of all records do not keep it" in verdict.reason
+
+
+def test_records_chosen_for_their_risk_certify_nothing():
+    assert judge([finding(index, 0.0) for index in range(299)], Claim(0.1), 10**6).certificate is None
+
+
+def test_with_delta_a_randomized_record_is_judged_by_its_tail():
+    claim = Claim(0.1, delta=0.2)
+    rare = dataclasses.replace(finding(0, 0.15, 0.11, 0.19, draws=100), delta=Limits(0.05, 0.01, 0.15))
+    often = dataclasses.replace(rare, delta=Limits(0.5, 0.4, 0.6))
+    unsure = dataclasses.replace(rare, delta=Limits(0.18, 0.1, 0.3))
+    outcomes = [judge([each], claim, 1, exact=False).outcome for each in (rare, often, unsure)]
+    assert outcomes == [Outcome.HOLDS, Outcome.VIOLATED, Outcome.INCONCLUSIVE]
+
+
+def test_without_chance_delta_makes_no_difference():
+    assert judge([finding(0, 0.15)], Claim(0.1, delta=0.5), 1).outcome is Outcome.VIOLATED
+
+
+def test_an_inconclusive_verdict_says_how_many_draws_would_settle_it():
+    unsure = dataclasses.replace(finding(0, 0.05, 0.01, 0.2, draws=100), draws_needed=4321)
+    verdict = judge([unsure], Claim(0.1), 1, exact=False)
+    assert verdict.draws_needed == 4321
+    assert "about 4,321 draws would settle it" in verdict.reason
 
 
 def test_ties_go_to_the_first_record():

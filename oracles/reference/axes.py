@@ -10,8 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from harness.dataset import MISSING, Column, Dataset
+from harness.dataset import Dataset
 from harness.hierarchy import Hierarchy
+from harness.schema import MISSING, Column
 from harness.values import Raw, Reading, Span
 
 Ints = npt.NDArray[np.int32]

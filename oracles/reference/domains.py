@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.dataset import MISSING, Dataset
+from harness.dataset import Dataset
+from harness.schema import MISSING
 from harness.table import Cells
 from harness.values import Raw, Reading, Unreadable
 

@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
 from harness.errors import InputError, did_you_mean
 from harness.oracle import Ask, Card, Oracle
+from harness.schema import Schema
 from harness.table import Cells, Table
 from harness.values import Reading, Suppressed, show
 from oracles.reference.domains import raw_of, sensitive_cells

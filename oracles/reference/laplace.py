@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
 from harness.errors import InputError
 from harness.oracle import Ask, Card
 from harness.release import Predictions
+from harness.schema import Schema
 from harness.table import Cells, Table
 from harness.values import Raw, Reading
 from oracles.reference.domains import raw_of, sensitive_cells

@@ -9,9 +9,10 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
 from harness.errors import InputError, did_you_mean
 from harness.oracle import Ask, Card
+from harness.schema import Schema
 from harness.table import Table
 from oracles.reference.axes import Axes, Ground, Longs
 from oracles.reference.cells import STYLES, Style

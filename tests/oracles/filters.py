@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pandas as pd
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
+from harness.schema import Schema
 from harness.oracle import Oracle
 
 QUASI = {"age": "number", "sex": "category", "weight kg": "number"}

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
+from harness.schema import Schema
 from harness.errors import InputError, OracleError
 from harness.oracle import Ask, Card
 from harness.release import Predictions

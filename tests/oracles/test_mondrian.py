@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from harness.dataset import Dataset, Schema
+from harness.dataset import Dataset
+from harness.schema import Schema
 from harness.errors import InputError
 from harness.hierarchy import Hierarchy
 from harness.oracle import Ask, Oracle
@@ -165,7 +166,7 @@ def test_the_papers_regions_cover_the_absent_person_and_tight_ranges_do_not():
 # Classes
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables(), rules())
 def test_the_classes_are_those_of_the_plain_recursion(table, rule):
     frame, schema = table
@@ -175,17 +176,15 @@ def test_the_classes_are_those_of_the_plain_recursion(table, rule):
             Mondrian(**rule).anonymize(frame, schema)
         return
     release = Mondrian(**rule, cells="regions").anonymize(frame, schema)
-    tagged = frame.assign(s=[str(number) for number in range(len(frame))])
-    assert release["s"].tolist() == frame["s"].tolist()
-    assert len(tagged) == len(release)
     printed = printed_classes(release, [column.name for column in schema.quasi])
-    merged = {frozenset(part) for part in expected}
-    assert all(any(part <= cell for cell in printed) for part in merged)
+    classes = {frozenset(part) for part in expected}
     if all(frame[column.name].notna().all() for column in schema.quasi):
-        assert printed == merged  # a mixture with missing cells prints `*`, which several classes may do
+        assert printed == classes
+    else:  # a mixture with missing cells prints `*`, and so may several classes
+        assert all(any(part <= alike for alike in printed) for part in classes)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(tables(), rules(), styles)
 def test_every_row_is_covered_by_its_own_released_row(table, rule, cells):
     frame, schema = table
@@ -312,6 +311,14 @@ def test_missing_cells_stay_missing_and_a_mixture_is_suppressed():
     assert Mondrian(k=3).anonymize(frame, PAPER)["age"].tolist() == ["*"] * 4
 
 
+def test_the_cut_between_missing_cells_and_the_others_bounds_no_value():
+    schema = Schema(quasi={"g": "number", "n": "number"}, sensitive="s")
+    frame = pd.DataFrame({"g": [0] * 4 + [1] * 4, "n": [1, 1, 2, 2, None, None, 5, 6], "s": list("stuvwxyz")})
+    release = Mondrian(k=2, cells="regions").anonymize(frame, schema)
+    assert release["n"].isna().tolist() == [False] * 4 + [True] * 2 + [False] * 2
+    assert release["n"].tolist()[6:] == ["*", "*"]  # not [5, inf), which would leave a hole below 5
+
+
 @settings(max_examples=100, deadline=None)
 @given(tables(), rules(), styles)
 def test_every_printed_cell_is_read_back_as_it_was_meant(table, rule, cells):
@@ -328,14 +335,14 @@ def test_every_printed_cell_is_read_back_as_it_was_meant(table, rule, cells):
 # Without one record
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(tables(), rules(), styles, st.data())
 def test_leaving_a_record_out_is_anonymizing_the_table_without_it(table, rule, cells, choice):
     frame, schema = table
     data = Dataset.from_frame(frame, schema, missing="keep")
     oracle, plain = Mondrian(**rule, cells=cells), Mondrian(**rule, cells=cells, incremental=False)
     assert same(released_or_refused(oracle, data), released_or_refused(plain, data))
-    for drop in choice.draw(st.lists(st.integers(0, len(frame) - 1), min_size=1, max_size=6, unique=True)):
+    for drop in choice.draw(st.lists(st.integers(0, len(frame) - 1), min_size=1, max_size=4, unique=True)):
         quick = released_or_refused(oracle, data, drop)
         assert same(quick, released_or_refused(plain, data, drop))
         assert same(quick, released_or_refused(plain, data.without(drop)))
@@ -344,9 +351,38 @@ def test_leaving_a_record_out_is_anonymizing_the_table_without_it(table, rule, c
             assert same(quick, released_or_refused(plain, Dataset.from_frame(rest, schema, missing="keep")))
 
 
+def by_both_ways(rule, frame, schema, drop):
+    """What is released without a record, the same by every way to ask."""
+    data = Dataset.from_frame(frame, schema, missing="keep")
+    quick, plain = Mondrian(**rule), Mondrian(**rule, incremental=False)
+    rest = Dataset.from_frame(frame.drop(index=drop), schema, missing="keep")
+    release = released(plain, rest)
+    assert released(quick, data, drop).equals(release)
+    assert released(plain, data.without(drop)).equals(release)
+    return release
+
+
+def test_a_category_that_vanishes_with_its_record_narrows_the_scale_of_everybody():
+    """From a to d it is 3 of 4 steps as long as somebody has c, then 2 of 3; the numbers reach over 0.7."""
+    schema = Schema(quasi={"g": "number", "c": "category", "n": "number"}, sensitive="s")
+    frame = pd.DataFrame(
+        {"g": [0] * 4 + [1] * 5, "c": list("adadebbec"), "n": [0, 0, 7, 7, 10, 0, 0, 10, 5], "s": list("stuvwxyzs")}
+    )
+    assert Mondrian(k=2).anonymize(frame, schema)["c"].tolist()[:4] == ["a", "d", "a", "d"]
+    without = by_both_ways({"k": 2}, frame, schema, 8)
+    assert without["n"].tolist()[:4] == ["0", "0", "7", "7"]
+
+
+def test_a_child_of_a_hierarchy_may_vanish_with_its_only_record():
+    schema = Schema(quasi={"h": KINDS["h"]}, sensitive="s")
+    frame = pd.DataFrame({"h": ["Ålesund", "Bodø", "Çeşme", "Φ", "Φ"], "s": list("uvuvu")})
+    assert Mondrian(k=2).anonymize(frame, schema)["h"].tolist() == ["world"] * 5
+    assert by_both_ways({"k": 2}, frame, schema, 2)["h"].tolist() == ["north", "north", "Φ", "Φ"]
+
+
 @pytest.mark.parametrize(
     "rule",
-    [{"k": 1}, {"k": 3}, {"k": 2, "l": 2}, {"k": 2, "l": 3, "diversity": "distinct"}, {"k": 2, "t": 0.3}],
+    [{"k": 1}, {"k": 3}, {"k": 2, "l": 2}, {"k": 2, "l": 3, "diversity": "distinct"}],
     ids=str,
 )
 @pytest.mark.parametrize("cells", ["ranges", "regions"])

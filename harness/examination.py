@@ -1,0 +1,170 @@
+"""One record examined (v2 §3.2): asked about, inferred with and without, compared. What travels to a worker."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from harness.dataset import Record
+from harness.distance import Floats, Samples, paired
+from harness.errors import OracleError, ReleaseError
+from harness.estimate import Estimate, Estimator, draws_needed
+from harness.finding import Finding
+from harness.oracle import Ask, Card, Oracle
+from harness.plan import Plan
+from harness.privacy_loss import least_privacy_loss
+from harness.release import Microdata, Predictions, Reader, as_release, checked_predictions
+from harness.sampling import Look
+from harness.table import Table
+from harness.tail import smallest_delta, smallest_epsilon, tail_count
+
+REMEMBERED = 16  # predictions of f(D) kept for records that share their quasi-identifiers
+# Of the (ε, δ) curve, as shares of the largest possible distance: dense where claims live.
+GRID = tuple(round(10 ** (-4 + step / 4), 6) for step in range(17))
+
+
+def answers(oracle: Oracle, ask: Ask, what: str) -> Iterator[Table | Predictions]:
+    """The oracle's releases for one ask, in shape and number as asked; `what` names the question in errors."""
+    card = oracle.card
+    step = min(ask.draws, card.max_draws or ask.draws)
+    for done in range(0, ask.draws, step):
+        part = replace(ask, draws=min(step, ask.draws - done), seed=(ask.seed + done) % 2**63)
+        try:
+            yield from _answered(oracle, part)
+        except OracleError as error:
+            text = f"oracle {card.name!r}, asked for {what}: {error}"
+            raise (ReleaseError if isinstance(error, ReleaseError) else OracleError)(
+                text, retryable=error.retryable
+            ) from None
+
+
+def _answered(oracle: Oracle, ask: Ask) -> Iterator[Table | Predictions]:
+    predicts = oracle.card.releases == "predictions"
+    expected = 1 if predicts else ask.draws
+    count = 0
+    for answer in oracle.answer(ask):
+        release = as_release(answer)
+        if isinstance(release, Predictions) != predicts:
+            raise ReleaseError(f"its card says it releases {oracle.card.releases}, but it sent the other kind")
+        count += 1
+        if count > expected:
+            break
+        if isinstance(release, Predictions):
+            release = checked_predictions(release.rows, ask.draws, len(ask.data.sensitive_domain))
+        yield release
+    if count != expected:
+        raise ReleaseError(f"it sent {'more' if count > expected else count} releases; expected {expected}")
+
+
+class Examination:
+    """Examines records at one look: the plan, the oracle, and the draws of f(D) that all records share.
+
+    `present` is empty for an oracle that predicts: what f(D) says then depends on whom it is asked about.
+    """
+
+    def __init__(
+        self, plan: Plan, oracle: Oracle, card: Card, coupled: bool, look: Look, present: tuple[Table, ...]
+    ) -> None:
+        self.plan, self.oracle, self.card, self.coupled = plan, oracle, card, coupled
+        self.look, self.tables = look, present
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("plan", "oracle", "card", "coupled", "look", "tables")
+        return {key: self.__dict__[key] for key in kept}
+
+    @cached_property
+    def reader(self) -> Reader:
+        return Reader(self.plan.data)
+
+    @cached_property
+    def present(self) -> tuple[Microdata, ...]:
+        """f(D), read once and shared by all records."""
+        return tuple(self._read(table, "f(D)") for table in self.tables)
+
+    @cached_property
+    def _remembered(self) -> OrderedDict[tuple[int, ...], Samples]:
+        return OrderedDict()
+
+    @property
+    def exact(self) -> bool:
+        return not self.plan.randomized(self.card)
+
+    def __call__(self, index: int) -> Finding:
+        start = time.perf_counter()
+        target = self.plan.data.record(index)
+        present = self.present_samples(target)
+        absent, notes = self._samples(target, absent=True)
+        estimate = Estimator(self.plan.distance).compare(
+            present, absent, alpha=self.look.alpha, coupled=self.coupled, exact=self.exact
+        )
+        finding = Finding(
+            index=index,
+            distance=estimate.distance,
+            lower=estimate.lower,
+            upper=estimate.upper,
+            present=tuple(present.draws.mean(axis=0).tolist()),
+            absent=tuple(absent.draws.mean(axis=0).tolist()),
+            per_value=estimate.per_value,
+            draws=estimate.draws,
+            look=self.look.number,
+            floor=estimate.floor,
+            notes=notes,
+        )
+        if not self.exact:
+            finding = self._with_chances(finding, estimate, present, absent)
+        return replace(finding, seconds=time.perf_counter() - start)
+
+    def _with_chances(self, finding: Finding, estimate: Estimate, present: Samples, absent: Samples) -> Finding:
+        """What only draws can tell: the tail of v1's definition, and the privacy loss where one is claimed."""
+        claim, largest, alpha = self.plan.claim, self.plan.distance.largest, self.look.alpha
+        apart = paired(present, absent) * self.plan.distance.scale
+        loss = None
+        if self.card.noise_epsilon is not None and len(present) > 1:
+            loss = least_privacy_loss(present.draws, absent.draws, alpha=alpha).epsilon
+        return replace(
+            finding,
+            delta=smallest_delta(apart, claim.epsilon, alpha),
+            epsilon=smallest_epsilon(apart, claim.delta, alpha, largest),
+            above=tuple(tail_count(apart, share * largest)[0] for share in GRID),
+            privacy_loss=loss,
+            draws_needed=draws_needed(estimate, claim.epsilon, alpha) if claim.delta == 0 else None,
+        )
+
+    def present_samples(self, target: Record) -> Samples:
+        """What f(D) says about the target; the same for all who share her quasi-identifiers."""
+        if not self.coupled and not self.tables:
+            return self._samples(target, absent=False)[0]
+        known = self._remembered.get(target.codes)
+        if known is None:
+            known, _ = self._samples(target, absent=False)
+            self._remembered[target.codes] = known
+            if len(self._remembered) > REMEMBERED:
+                self._remembered.popitem(last=False)
+        return known
+
+    def _samples(self, target: Record, *, absent: bool) -> tuple[Samples, tuple[str, ...]]:
+        """What each draw of one side says about the target, and anything odd about those releases."""
+        coupled, draws, look = self.coupled, self.look.draws, self.look.number
+        seeds = self.plan.model_seeds(target, absent=absent, coupled=coupled, draws=draws, look=look)
+        if self.tables and not absent:
+            return Samples(self._inferred(self.present, target, seeds)), ()
+        what = f"f(D) without record {target.index}" if absent else "f(D)"
+        ask = self.plan.ask(self.card, target, absent=absent, coupled=coupled, draws=draws, look=look)
+        releases = [self._read(release, what) for release in answers(self.oracle, ask, what)]
+        notes = {note for release in releases if isinstance(release, Microdata) for note in release.notes}
+        return Samples(self._inferred(releases, target, seeds)), tuple(sorted(notes))
+
+    def _inferred(self, releases: Any, target: Record, seeds: range) -> Floats:
+        return self.plan.inference.samples(releases, target, self.reader, seeds)
+
+    def _read(self, release: Any, what: str) -> Any:
+        if isinstance(release, Predictions):
+            return release
+        try:
+            return self.reader.read(release)
+        except ReleaseError as error:
+            raise ReleaseError(f"oracle {self.card.name!r}, asked for {what}: {error}") from None

@@ -1,0 +1,136 @@
+"""Past one machine: a Dask cluster, with the extra `cluster`. Dask is imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from harness.errors import HarnessError, InputError
+from harness.executors.answer import KEPT, Answer, Function, Item, Pace, Result, packed, performed, unpacked
+from harness.executors.processes import undisturbed
+
+BATCH, MOST = 0.25, 256  # seconds of work, and items at most, that travel together: a task costs Dask about 1 ms
+WINDOW = 2  # batches under way per thread of the cluster
+LOOK_AGAIN = 5.0  # seconds, for workers that have joined or left
+TIMEOUT = 20.0  # seconds, for a scheduler to answer and a first worker to join
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The cluster of the Dask scheduler at `tcp://host:8786`; or `local:N`, N processes started here by Dask.
+
+    Dask replaces workers that die and asks their items again; others may join at any time. They need the same
+    packages installed, and the anonymizer's module.
+    """
+
+    address: str
+
+    def __post_init__(self) -> None:
+        scheme, _, rest = self.address.partition(":")
+        good = rest.isdigit() and int(rest) > 0 if scheme == "local" else rest.startswith("//")
+        if not good:
+            raise InputError(
+                f"cluster {self.address!r} is no address; expected that of a Dask scheduler, such as "
+                "tcp://scheduler:8786, or local: and a number of processes"
+            )
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        waiting = iter(items)
+        first = list(islice(waiting, 1))
+        if not first:
+            return
+        with _connected(self.address) as client, _told_plainly(self.address):
+            yield from _results(client, function, chain(first, waiting))
+
+
+def _dask() -> Any:
+    try:
+        return importlib.import_module("distributed")
+    except ImportError:
+        raise InputError("a cluster needs Dask: pip install 'anonymizer-harness[cluster]'") from None
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    """A client of the cluster, which for `local:` is started and ended with it."""
+    dask = _dask()
+    with ExitStack() as stack:
+        if address.startswith("local:"):
+            count = int(address.removeprefix("local:"))
+            with undisturbed():
+                local = dask.LocalCluster(
+                    n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                )
+            address = stack.enter_context(local).scheduler_address
+        try:
+            client = dask.Client(address, timeout=TIMEOUT, set_as_default=False)
+        except OSError as error:
+            raise InputError(f"no Dask scheduler answers at {address}: {error}") from None
+        yield stack.enter_context(client)
+
+
+@contextmanager
+def _told_plainly(address: str) -> Iterator[None]:
+    dask = _dask()
+    try:
+        yield
+    except dask.KilledWorker as error:
+        raise HarnessError(f"several workers of the cluster died over the same items ({error}); {KEPT}") from None
+    except (dask.CancelledError, dask.comm.CommClosedError) as error:
+        raise HarnessError(f"the cluster at {address} has left ({error}); {KEPT}") from None
+
+
+def _results(client: Any, function: Function, items: Iterator[Any]) -> Iterator[Any]:
+    """Small items travel in batches; the function travels once, and is a task that Dask can repeat elsewhere."""
+    dask = _dask()
+    work = client.submit(unpacked, packed(function, dask.protocol.pickle.dumps), pure=False)
+    running = dask.as_completed(loop=client.loop, with_results=True)
+    pace, size = Pace(MOST), _Size(client)
+    under_way = 0
+    while True:
+        for _ in range(WINDOW * size.threads() - under_way):
+            batch = list(islice(items, pace.items_in(BATCH)))
+            if not batch:
+                break
+            running.add(client.submit(_performed_all, work, batch, pure=False))
+            under_way += 1
+        if not under_way:
+            return
+        _, answers = next(running)
+        under_way -= 1
+        for answer in answers:
+            pace.saw(answer)
+            yield answer.result()
+
+
+def _performed_all(function: Function, batch: list[Any]) -> list[Answer]:
+    """In a worker: the answers up to the first error, which ends the work."""
+    answers: list[Answer] = []
+    for item in batch:
+        answers.append(performed(function, item))
+        if answers[-1].error is not None:
+            break
+    return answers
+
+
+class _Size:
+    """How many items the cluster performs at once; it may grow or shrink meanwhile."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        try:
+            client.wait_for_workers(1, timeout=TIMEOUT)
+        except TimeoutError:
+            raise HarnessError(f"the scheduler has no workers, and none joined it in {TIMEOUT:.0f} seconds") from None
+        self._threads, self._looked = 1, -LOOK_AGAIN
+
+    def threads(self) -> int:
+        if time.monotonic() - self._looked > LOOK_AGAIN:
+            self._threads, self._looked = max(1, sum(self._client.nthreads().values())), time.monotonic()
+        return self._threads

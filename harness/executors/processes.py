@@ -1,0 +1,219 @@
+"""Worker processes of this machine: started afresh, replaced when they die, ended when nobody listens."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import selectors
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from multiprocessing.process import BaseProcess
+from multiprocessing.util import Finalize
+from typing import Any
+
+from harness.errors import HarnessError, InputError
+from harness.executors.answer import KEPT, Answer, Item, Pace, Result, packed
+from harness.executors.worker import GRACE, work
+
+LEAD = 0.2  # seconds of work that a worker has ahead of it: more than a slow disk keeps the parent
+MOST = 64  # items that it has ahead at most
+DEATHS = 3  # over one item; then the item is to blame
+ONE_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Processes:
+    """For oracles that compute here. Workers are spawned, not forked from a process that may have threads.
+
+    One that dies is replaced and its items are asked again; all end when this process does, however it ends.
+    """
+
+    workers: int
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        travelling = packed(function)
+        waiting = iter(items)
+        first = list(islice(waiting, self.workers))
+        if not first:
+            return
+        crew = _Crew(travelling, chain(first, waiting), len(first))
+        try:
+            yield from crew.results()
+        finally:
+            crew.end()
+
+
+@dataclass(eq=False)
+class _Errand:
+    """One item, and how many workers died over it."""
+
+    item: Any
+    deaths: int = 0
+
+
+class _Worker:
+    """One process, and what it was given and has not answered yet, the oldest first."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process: BaseProcess = context.Process(target=work, args=(theirs,), name="harness worker")
+        self.errands: list[_Errand] = []
+        self.up = False
+        with undisturbed():
+            self.process.start()
+        theirs.close()  # so that the pipe ends when the worker does
+
+    def give(self, errands: list[_Errand]) -> None:
+        self.errands += errands
+        with suppress(OSError):  # it has just died, and will be found dead
+            self.pipe.send([errand.item for errand in errands])
+
+    def cause_of_death(self) -> str:
+        self.pipe.close()
+        self.process.join(GRACE)
+        code = self.process.exitcode
+        if code == -signal.SIGKILL:
+            return "it was killed; is memory short?"
+        return f"exit code {code}" if code is None or code >= 0 else signal.Signals(-code).name
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.ident or 0, signal.SIGKILL) if self.up else self.process.kill()
+        self.process.join()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A process started meanwhile hears no Ctrl-C and computes with one thread, unless its user wants more.
+
+    Both are inherited, because both must hold before its first import.
+    """
+    ours = {name: "1" for name in ONE_EACH if name not in os.environ}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Crew:
+    """Worker processes, as many at any time, and the items they share."""
+
+    def __init__(self, travelling: bytes, items: Iterator[Any], size: int) -> None:
+        self._travelling = travelling
+        self._fresh = (_Errand(item) for item in items)
+        self._again: deque[_Errand] = deque()
+        self._exhausted = False
+        self._pace = Pace(MOST)
+        self._stillborn = 0  # workers in a row that died before they were up
+        self._workers: list[_Worker] = []
+        self._selector = selectors.DefaultSelector()
+        # For whoever never closes the iterator: at exit this comes before Python waits for its child processes.
+        self.end = Finalize(self, _end, (self._workers, self._selector), exitpriority=10)
+        for _ in range(size):
+            self._hire()
+
+    def results(self) -> Iterator[Any]:
+        while True:
+            for worker in self._workers:
+                self._supply(worker)
+            if self._exhausted and not self._again and not any(worker.errands for worker in self._workers):
+                return
+            for worker in self._heard():
+                answer = self._listen(worker)
+                if answer is not None:
+                    yield answer.result()
+
+    def _hire(self) -> None:
+        worker = _Worker()
+        self._workers.append(worker)
+        self._selector.register(worker.pipe, selectors.EVENT_READ, worker)
+
+    def _supply(self, worker: _Worker) -> None:
+        """In portions, when half of its lead is used up; items that take long are given one at a time."""
+        lead = self._pace.items_in(LEAD)
+        if worker.up and len(worker.errands) <= lead // 2:
+            errands = self._next(lead - len(worker.errands))
+            if errands:
+                worker.give(errands)
+
+    def _next(self, count: int) -> list[_Errand]:
+        errands = [self._again.popleft() for _ in range(min(count, len(self._again)))]
+        errands += islice(self._fresh, count - len(errands))
+        self._exhausted = len(errands) < count
+        return errands
+
+    def _heard(self) -> list[_Worker]:
+        """Workers that said something or are gone; one gone while a child of it holds its pipe is replaced here."""
+        heard: list[_Worker] = [key.data for key, _ in self._selector.select(timeout=1.0)]
+        gone = [] if heard else [worker for worker in self._workers if not worker.process.is_alive()]
+        for worker in gone:
+            self._replace(worker)
+        return heard
+
+    def _listen(self, worker: _Worker) -> Answer | None:
+        try:
+            answer: Answer | None = worker.pipe.recv()
+            if answer is None:  # it is up
+                worker.pipe.send_bytes(self._travelling)
+        except (EOFError, OSError):
+            self._replace(worker)
+            return None
+        if answer is None:
+            worker.up, self._stillborn = True, 0
+        else:
+            del worker.errands[:1]
+            self._pace.saw(answer)
+        return answer
+
+    def _replace(self, worker: _Worker) -> None:
+        """Its items are asked again; it died over the oldest, for it answers one after the other."""
+        self._selector.unregister(worker.pipe)
+        self._workers.remove(worker)
+        cause = worker.cause_of_death()
+        if worker.errands:
+            _blame(worker.errands[0], cause)
+        elif not worker.up:
+            self._stillborn += 1
+            _blame_the_start(self._stillborn, cause)
+        self._again.extend(worker.errands)
+        self._hire()
+
+
+def _blame(errand: _Errand, cause: str) -> None:
+    errand.deaths += 1
+    if errand.deaths == DEATHS:
+        raise HarnessError(
+            f"a worker process died over item {errand.item!r}, and so did {DEATHS - 1} others ({cause}); {KEPT}"
+        )
+
+
+def _blame_the_start(stillborn: int, cause: str) -> None:
+    if stillborn == DEATHS:
+        raise InputError(
+            f"worker processes cannot be started ({cause}); a script that uses them must do its work under "
+            'if __name__ == "__main__", or use workers = 1'
+        )
+
+
+def _end(workers: list[_Worker], selector: selectors.BaseSelector) -> None:
+    """A closed pipe tells a worker to end; whoever has not heard it is ended."""
+    selector.close()
+    for worker in workers:
+        worker.pipe.close()
+    deadline = time.monotonic() + 2 * GRACE
+    for worker in workers:
+        if worker.up:
+            worker.process.join(max(0.0, deadline - time.monotonic()))
+        if worker.process.is_alive():
+            worker.kill()
+    workers.clear()

@@ -1,0 +1,66 @@
+"""The life of a worker process. Knows a pipe to its parent, and nothing of the other workers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import threading
+import time
+import traceback
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from harness.errors import HarnessError
+from harness.executors.answer import Answer, performed, unpacked
+
+GRACE = 0.5  # seconds for a worker that is told to end
+
+Received = queue.SimpleQueue[tuple[Any, ...]]  # the function, then items one by one, then nothing
+
+
+def work(pipe: Connection) -> None:
+    """Says that it is up, receives the function, then items, until the pipe ends; answers each as it is done."""
+    os.setpgid(0, 0)  # a group of its own: Ctrl-C is the parent's business, and what a worker starts ends with it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    received: Received = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(pipe, received), daemon=True).start()
+    with suppress(OSError):  # nobody listens any more
+        pipe.send(None)
+        if travelling := received.get():
+            function = performed(unpacked, *travelling)
+            if function.error is not None:
+                pipe.send_bytes(_told(function))
+            while item := received.get():
+                pipe.send_bytes(_told(performed(function.value, *item)))
+
+
+def _receive(pipe: Connection, received: Received) -> None:
+    """Takes at once what the parent sends, so that neither waits for the other; without a parent, ends the worker."""
+    try:
+        received.put((pipe.recv_bytes(),))
+        while True:
+            for item in pipe.recv():
+                received.put((item,))
+    except (EOFError, OSError):
+        received.put(())  # an idle worker leaves by itself
+    finally:
+        time.sleep(GRACE)
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def _told(answer: Answer) -> bytes:
+    """An answer as it travels: an error takes its traceback along, one that cannot travel leaves its words."""
+    if answer.error is not None and not isinstance(answer.error, HarnessError):
+        answer.error.add_note("in a worker process:\n" + "".join(traceback.format_exception(answer.error)))
+    try:
+        told = pickle.dumps(answer)
+        if answer.error is not None:
+            pickle.loads(told)  # noqa: S301  (many an exception fails only on arrival)
+        return told
+    except Exception as error:
+        wrong = answer.error or error
+        return pickle.dumps(Answer(None, HarnessError(f"{type(wrong).__name__}: {wrong}"), answer.seconds))

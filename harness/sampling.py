@@ -1,0 +1,112 @@
+"""Which records are examined, how many draws next. Knows plans and what f(D) shows; asks nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.dataset import Dataset
+from harness.encoding import tf
+from harness.oracle import Card
+from harness.plan import Plan
+from harness.release import Microdata, Reader
+
+FIRST_LOOK = 100  # draws
+
+
+@dataclass(frozen=True)
+class Look:
+    """One time of drawing: `draws` fresh draws a side, judged at error level `alpha` per record."""
+
+    number: int
+    draws: int
+    alpha: float
+
+
+def looks(plan: Plan, card: Card, records: int) -> tuple[Look, ...]:
+    """A fixed plan looks once; an adaptive one again and again with twice the draws, until the plan's number.
+
+    Every look draws afresh, so nothing is carried from one to the next but its limits. Look t spends
+    α/(t(t+1)), which sums to α however many looks there are, and survives an interruption.
+    """
+    alpha, most = (1 - plan.claim.confidence) / records, plan.draws_of(card)
+    if not plan.adaptive or most <= FIRST_LOOK:
+        return (Look(1, most, alpha),)
+    count = int(np.ceil(np.log2(most / FIRST_LOOK)))
+    draws = [*(FIRST_LOOK * 2**step for step in range(count)), most]
+    return tuple(Look(t, many, alpha / (t * (t + 1))) for t, many in enumerate(draws, start=1))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The records to examine, and those of them that stand for all because they were drawn at random."""
+
+    targets: tuple[int, ...]
+    random: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Course:
+    """What an audit has decided before its first finding; with the findings, all that a verdict rests on."""
+
+    exact: bool  # neither f nor A is random
+    targets: tuple[int, ...]
+    random: tuple[int, ...]
+    twins: dict[int, tuple[int, ...]]  # equal targets under the first of them, which alone is examined
+
+    @property
+    def examined(self) -> tuple[int, ...]:
+        return tuple(self.twins) or self.targets
+
+    def alike(self, index: int) -> tuple[int, ...]:
+        """The targets that the finding of an examined record speaks for."""
+        return self.twins.get(index, (index,))
+
+    def entry(self) -> dict[str, Any]:
+        groups = list(self.twins.values())
+        return {"exact": self.exact, "targets": self.targets, "random": self.random, "twins": groups}
+
+    @classmethod
+    def from_entry(cls, entry: dict[str, Any]) -> Course:
+        groups = {group[0]: tuple(group) for group in entry["twins"]}
+        return cls(entry["exact"], tuple(entry["targets"]), tuple(entry["random"]), groups)
+
+
+def choose(plan: Plan, card: Card, reader: Reader, present: Microdata | None) -> Choice:
+    """All records; some at random; or what a budget of calls buys: half of them the riskiest, half at random."""
+    size = plan.data.size
+    if plan.budget is None:
+        random = plan.at_random(size if plan.records == "all" else plan.records)
+        return Choice(random, random)
+    sides = 2 if card.releases == "predictions" else 1
+    affordable = plan.budget // (sides * (plan.draws_of(card) if card.randomized and sides == 1 else 1))
+    if affordable >= size:
+        return Choice(tuple(range(size)), tuple(range(size)))
+    random = plan.at_random(max(affordable // 2, 1))
+    left = [int(index) for index in riskiest(plan.data, reader, present) if index not in set(random)]
+    return Choice(tuple(sorted({*random, *left[: affordable - len(random)]})), random)
+
+
+def riskiest(data: Dataset, reader: Reader, present: Microdata | None) -> npt.NDArray[np.intp]:
+    """Record indices, riskiest first by what f(D) itself shows: few rows cover her, fewer of them with her value."""
+    rare = np.bincount(data.sensitive_codes, minlength=len(data.sensitive_domain))[data.sensitive_codes]
+    known = np.stack(data.codes[: len(data.schema.quasi)])
+    _, first, group, alike = np.unique(known, axis=1, return_index=True, return_inverse=True, return_counts=True)
+    covering = alike[group.ravel()]
+    if present is not None:
+        shown = [int(tf(reader, present, data.record(int(index))).matrix().all(axis=1).sum()) for index in first]
+        covering = np.array(shown)[group.ravel()]
+    return np.lexsort((np.arange(data.size), rare, covering))
+
+
+def twins(data: Dataset, targets: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
+    """Targets that are equal in every column, under the first of them: to leave out one is to leave out any."""
+    rows = np.stack(data.codes)[:, list(targets)]
+    _, group = np.unique(rows, axis=1, return_inverse=True)
+    found: dict[int, list[int]] = {}
+    for target, number in zip(targets, group.ravel().tolist(), strict=True):
+        found.setdefault(number, []).append(target)
+    return {members[0]: tuple(members) for members in found.values()}

@@ -1,0 +1,379 @@
+"""Servers that are broken or mean harm: each ask ends in time as a success or as one clear error, in little memory."""
+
+import gzip
+import io
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.errors import OracleError
+from harness.oracle import Ask
+from harness.procedure import answers
+from oracles.around import Retrying
+from oracles.plain import Plain
+from tests.oracles.filters import dataset, decades
+from tests.oracles.servers import listening, read_request, serving
+
+DATA = dataset()
+CSV = {"Content-Type": "text/csv"}
+ROOT = Path(__file__).parents[2]
+
+
+def asked(oracle, seconds: float = 5.0):
+    """What the harness gets for f(D), and that it does not take longer than this."""
+    start = time.monotonic()
+    try:
+        return list(answers(oracle, Ask(DATA), "f(D)"))
+    finally:
+        assert time.monotonic() - start < seconds
+
+
+def refused(oracle, complaint: str, *, retryable: bool, seconds: float = 5.0) -> OracleError:
+    """One clear error: it names the oracle, the ask, and what was wrong, in one paragraph."""
+    with pytest.raises(OracleError, match=complaint) as caught:
+        asked(oracle, seconds)
+    text = str(caught.value)
+    assert text.startswith("oracle 'the vendor', asked for f(D): ")
+    assert len(text) < 900
+    assert text.isprintable()
+    assert caught.value.retryable is retryable
+    return caught.value
+
+
+def plain(address: str, **options) -> Plain:
+    return Plain(address, plain={"path": "/anonymize"}, name="the vendor", **{"timeout": 1.0, **options})
+
+
+def good(request):
+    return 200, CSV, decades(pd.read_csv(io.BytesIO(request.body))).to_csv(index=False).encode()
+
+
+def in_turn(*replies):
+    """A server that gives these replies one after the other, then good ones."""
+    waiting = list(replies)
+    return lambda request: waiting.pop(0) if waiting else good(request)
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def test_a_refused_connection_is_told_and_may_be_tried_again():
+    refused(plain(f"http://127.0.0.1:{closed_port()}"), "Connection refused", retryable=True)
+
+
+def test_a_name_that_does_not_exist_is_told():
+    refused(plain("http://no-such-host.invalid"), "no-such-host.invalid: ", retryable=True, seconds=30)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_a_server_that_recovers_is_asked_again(status):
+    with serving(in_turn((status, {}, b"oops"), (status, {}, b"oops"))) as server:
+        assert len(asked(Retrying(plain(server.address), first=0.01))) == 1
+    assert len(server.requests) == 3
+
+
+def test_a_server_that_says_when_to_come_back_is_not_asked_before():
+    with serving(in_turn((429, {"Retry-After": "1"}, b"slow down"))) as server:
+        start = time.monotonic()
+        assert len(asked(Retrying(plain(server.address), first=0.01))) == 1
+        assert time.monotonic() - start >= 1
+
+
+def test_a_date_to_come_back_at_is_understood_too():
+    with serving(lambda request: (503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"")) as server:
+        with pytest.raises(OracleError) as caught:
+            list(plain(server.address).answer(Ask(DATA)))
+        assert caught.value.retry_after == 0.0
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 422, 501])
+def test_a_server_that_will_not_recover_is_not_asked_again(status):
+    with serving(lambda request: (status, {}, b"no")) as server:
+        refused(Retrying(plain(server.address), first=0.01), f"status {status}: 'no'", retryable=False)
+    assert len(server.requests) == 1
+
+
+def dropping(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nContent-Length: 9999\r\n\r\nage,sex\n1,")
+
+
+def dropping_chunks(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nage,sex\n\r\n"
+    )
+
+
+def silent(connection: socket.socket) -> None:
+    read_request(connection)
+    time.sleep(60)
+
+
+def deaf(connection: socket.socket) -> None:
+    time.sleep(60)
+
+
+def trickling_body(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nContent-Length: 100000\r\n\r\n")
+    while True:
+        connection.sendall(b"a")
+        time.sleep(0.1)
+
+
+def trickling_endless_body(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nConnection: close\r\n\r\nage\n")
+    while True:
+        connection.sendall(b"1\n")
+        time.sleep(0.1)
+
+
+def trickling_head(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+    while True:
+        connection.sendall(b"a")
+        time.sleep(0.1)
+
+
+def nonsense(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"220 mail.example ESMTP\r\n")
+
+
+def hanging_up(connection: socket.socket) -> None:
+    read_request(connection)
+
+
+@pytest.mark.parametrize(
+    ("behave", "complaint"),
+    [
+        (dropping, "dropped in the middle"),
+        (dropping_chunks, "dropped in the middle"),
+        (silent, "had not answered completely after 1 s"),
+        (deaf, "had not answered completely after 1 s"),
+        (trickling_body, "had not answered completely after 1 s"),
+        (trickling_endless_body, "had not answered completely after 1 s"),
+        (trickling_head, "had not answered completely after 1 s"),
+        (nonsense, "dropped in the middle"),
+        (hanging_up, "dropped in the middle"),
+    ],
+)
+def test_a_connection_that_goes_wrong_is_told_in_time(behave, complaint):
+    with listening(behave) as address:
+        refused(plain(address), complaint, retryable=True)
+
+
+def test_a_redirect_to_another_host_is_refused_and_nothing_is_sent_there():
+    with serving(good) as elsewhere:
+        there = elsewhere.address.replace("127.0.0.1", "localhost")
+        for status in (301, 302, 303, 307, 308):
+            with serving(lambda request, status=status: (status, {"Location": f"{there}/x"}, b"")) as server:
+                refused(plain(server.address), "redirects to another host, 'http://localhost", retryable=False)
+        assert elsewhere.requests == []
+
+
+def test_a_redirect_on_the_same_host_keeps_the_question():
+    def moved(request):
+        return good(request) if request.path == "/new" else (307, {"Location": "/new"}, b"")
+
+    with serving(moved) as server:
+        assert len(asked(plain(server.address))) == 1
+        assert server.requests[1].method == "POST"
+
+
+def test_a_redirect_that_would_lose_the_question_is_refused():
+    with serving(lambda request: (302, {"Location": "/login"}, b"")) as server:
+        refused(plain(server.address), "would lose the question", retryable=False)
+
+
+def test_redirects_in_a_circle_end():
+    with serving(lambda request: (307, {"Location": "/"}, b"")) as server:
+        refused(plain(server.address), "redirects more than 5 times", retryable=False)
+
+
+def test_a_web_page_is_quoted_briefly_and_escaped():
+    page = b"<!DOCTYPE html><html>\x1b[31m\r\n" + b"<p>Our site is under maintenance</p>" * 1000
+    with serving(lambda request: (200, {"Content-Type": "text/html"}, page)) as server:
+        error = refused(plain(server.address), "content type 'text/html'", retryable=False)
+    assert "\\x1b[31m" in str(error)
+    with serving(lambda request: (502, {"Content-Type": "text/html"}, page)) as server:
+        refused(plain(server.address), "status 502: a web page beginning", retryable=True)
+
+
+def test_gzip_is_understood_and_broken_gzip_is_told():
+    def packed(request):
+        status, headers, body = good(request)
+        return status, {**headers, "Content-Encoding": "gzip"}, gzip.compress(body)
+
+    with serving(packed) as server:
+        assert len(asked(plain(server.address))) == 1
+    for body, complaint, again in ((b"plain text", "cannot be decompressed", False), (gzip.compress(b"age\n1")[:-9], "ends in", True)):
+        with serving(lambda request, body=body: (200, {**CSV, "Content-Encoding": "gzip"}, body)) as server:
+            refused(plain(server.address), complaint, retryable=again)
+    with serving(lambda request: (200, {**CSV, "Content-Encoding": "gzip, gzip"}, b"")) as server:
+        refused(plain(server.address), "only gzip was accepted", retryable=False)
+
+
+# ---- memory: asked from a process of its own, which says how much it needed
+
+MEASURED = """
+import resource, sys
+from harness.errors import OracleError
+from harness.oracle import Ask
+from tests.oracles.filters import dataset
+from oracles.plain import Plain
+oracle = Plain(sys.argv[1], plain={"format": sys.argv[2]}, timeout=60.0)
+try:
+    list(oracle.answer(Ask(dataset())))
+    print("no error")
+except OracleError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def measured(address: str, form: str = "csv") -> tuple[str, int]:
+    """What the ask ended with, and its memory in MB."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, address, form], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    text, memory = done.stdout.splitlines()
+    return text, int(memory)
+
+
+def two_gigabytes(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nContent-Length: 2147483648\r\n\r\nage\n")
+    piece = b"1\n" * 500_000
+    for _ in range(2148):
+        connection.sendall(piece)
+
+
+def test_two_gigabytes_are_not_taken():
+    with listening(two_gigabytes) as address:
+        text, memory = measured(address)
+    assert "more than 67108864 bytes" in text
+    assert memory < 500
+
+
+def test_a_gzip_bomb_is_not_unpacked():
+    bomb = gzip.compress(bytes(1_000_000_000), 9)
+    assert len(bomb) < 1_100_000
+    with serving(lambda request: (200, {**CSV, "Content-Encoding": "gzip"}, bomb)) as server:
+        text, memory = measured(server.address)
+    assert "more than 67108864 bytes (decompressed)" in text
+    assert memory < 500
+
+
+@pytest.mark.parametrize(
+    ("form", "body"),
+    [
+        ("csv", b"age,sex\n" + b"," * 60_000_000),
+        ("csv", b"," * 60_000_000),
+        ("csv", b"age\n" + b"1\n" * 6_000_000),
+        ("json-records", b"[" + b"[]," * 5_000_000 + b"[]]"),
+        ("json-records", b"[" + b"1.5," * 4_000_000 + b"1]"),
+    ],
+)
+def test_a_reply_that_swells_when_it_is_read_stays_small(form, body):
+    kind = "text/csv" if form == "csv" else "application/json"
+    with serving(lambda request: (200, {"Content-Type": kind}, body)) as server:
+        _, memory = measured(server.address, form)
+    assert memory < 500
+
+
+# ---- TLS and tokens
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """A certificate for 127.0.0.1 that holds, and one whose time has passed; each is its own authority."""
+    folder = tmp_path_factory.mktemp("tls")
+    for name, days in (("good", "2"), ("expired", "0")):
+        made = subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem",
+             "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", days],
+            cwd=folder, capture_output=True, text=True,
+        )  # fmt: skip
+        assert made.returncode == 0, made.stderr
+    time.sleep(1.1)  # no days to live, counted in whole seconds
+    return folder
+
+
+def context_of(certificates, name, client=None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / f"{name}.pem", certificates / f"{name}.key")
+    if client:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(certificates / f"{client}.pem")
+    return context
+
+
+def test_a_certificate_of_a_known_authority_is_accepted(certificates):
+    with serving(good, context_of(certificates, "good")) as server:
+        assert len(asked(plain(server.address, ca=str(certificates / "good.pem")))) == 1
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(certificates):
+    with serving(good, context_of(certificates, "good")) as server:
+        refused(plain(server.address), "not safe: self.signed certificate", retryable=False)
+        assert server.requests == []
+
+
+def test_an_expired_certificate_is_refused(certificates):
+    with serving(good, context_of(certificates, "expired")) as server:
+        refused(plain(server.address, ca=str(certificates / "expired.pem")), "certificate has expired", retryable=False)
+        assert server.requests == []
+
+
+def test_a_server_that_asks_who_we_are_is_shown_our_certificate(certificates):
+    files = (str(certificates / "good.pem"), str(certificates / "good.key"))
+    with serving(good, context_of(certificates, "good", client="good")) as server:
+        assert len(asked(plain(server.address, ca=files[0], cert=files[0], key=files[1]))) == 1
+        with pytest.raises(OracleError):
+            asked(plain(server.address, ca=files[0]))
+
+
+def test_a_token_comes_from_the_environment_and_stays_out_of_errors(monkeypatch):
+    monkeypatch.setenv("VENDOR_TOKEN", "very-secret")
+
+    def guarded(request):
+        return good(request) if request.headers.get("authorization") == "Bearer very-secret" else (401, {}, b"who?")
+
+    with serving(guarded) as server:
+        assert len(asked(plain(server.address, token_env="VENDOR_TOKEN"))) == 1
+        refused(plain(server.address), "status 401: 'who\\?'; give the token", retryable=False)
+        monkeypatch.setenv("VENDOR_TOKEN", "wrong-secret")
+        error = refused(plain(server.address, token_env="VENDOR_TOKEN"), "status 401", retryable=False)
+    assert "wrong-secret" not in str(error)
+
+
+def test_passwords_of_the_machine_are_not_handed_out(monkeypatch, tmp_path):
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password mine\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with serving(good) as server:
+        asked(plain(server.address))
+    assert "authorization" not in server.requests[0].headers
+
+
+def test_proxies_are_respected(monkeypatch):
+    with serving(lambda request: (200, CSV, b"age\n1\n")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.address)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        assert len(asked(plain("http://vendor.example"))) == 1
+    assert proxy.requests[0].headers["host"] == "vendor.example"

@@ -1,0 +1,144 @@
+"""Boxes that are not what their cards say, and what the first and the last question find."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.dataset import Dataset
+from harness.honesty import first_questions
+from harness.oracle import Ask, Card
+from harness.plan import Claim, Plan
+from harness.schema import Schema
+from oracles import as_oracle
+from tests.anonymizers import jittered
+from tests.test_procedure import QUASI, audit, table
+
+
+class Box:
+    """Jitters ages; `card` says one thing, `draw` does another."""
+
+    def __init__(self, card: Card, draw):
+        self.card, self.draw, self.asked = card, draw, 0
+
+    def answer(self, ask: Ask):
+        for seed in ask.seeds():
+            self.asked += 1
+            yield self.draw(ask.table.to_frame(), seed, self.asked)
+
+    def close(self): ...
+
+
+def by_seed(data, seed, asked):
+    return jittered(data, np.random.default_rng(seed))
+
+
+def by_clock(data, seed, asked):
+    return jittered(data, np.random.default_rng(asked))
+
+
+def plain(data, seed, asked):
+    return data
+
+
+def opening(box, rows=30):
+    data = Dataset.from_frame(table(rows), Schema(QUASI, "ill"))
+    return first_questions(Plan(data, Claim(0.1)), box)
+
+
+SEEDED = Card("box", randomized=True, seedable=True)
+RANDOM = Card("box", randomized=True)
+FIXED = Card("box", randomized=False)
+SILENT = Card("box")
+
+
+@pytest.mark.parametrize(
+    ("card", "draw", "randomized", "coupled", "note"),
+    [
+        (SEEDED, by_seed, True, True, None),
+        (FIXED, plain, False, True, None),
+        (SILENT, plain, False, True, None),
+        (SILENT, by_clock, True, False, None),
+        (RANDOM, by_clock, True, False, None),
+        (FIXED, by_clock, True, False, "says it is deterministic, but equal questions got different answers"),
+        (SEEDED, by_clock, True, False, "says it honours seeds, but equal questions with equal seeds got different"),
+        (SEEDED, plain, True, True, "says it is randomized, but another seed got the same answer"),
+        (RANDOM, plain, True, False, "takes no seed, but equal questions got equal answers"),
+    ],
+)
+def test_the_card_is_believed_as_far_as_the_answers_agree(card, draw, randomized, coupled, note):
+    found = opening(Box(card, draw))
+    assert (found.card.randomized, found.coupled) == (randomized, coupled)
+    assert (found.notes == ()) if note is None else (note in found.notes[0])
+
+
+def test_an_anonymizer_that_shuffles_its_rows_is_still_deterministic():
+    rng = np.random.default_rng(0)
+    found = opening(as_oracle(lambda data: data.sample(frac=1, random_state=int(rng.integers(1 << 30)))))
+    assert not found.card.randomized
+
+
+def test_an_anonymizer_that_minds_the_order_of_rows_is_found_out():
+    def by_position(data: pd.DataFrame) -> pd.DataFrame:
+        return data.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(data["age"])])
+
+    assert not opening(as_oracle(by_position)).orderless
+    assert opening(as_oracle(lambda data: data)).orderless
+
+
+def test_equal_records_are_asked_about_once_if_the_order_of_rows_does_not_matter():
+    data = pd.concat([table(10)] * 3, ignore_index=True)
+    distinct = len(data.drop_duplicates())
+    asked = []
+
+    def counting(frame):
+        asked.append(len(frame))
+        return frame
+
+    report = audit(counting, data)
+    assert asked.count(29) == distinct
+    assert len(report.findings) == 30
+    twins = [replace(finding, index=0) for finding in report.findings]
+    assert all(twins[index] == twins[index % 10] for index in range(30))
+
+
+def test_equal_records_are_asked_about_one_by_one_if_it_does():
+    data = pd.concat([table(5)] * 2, ignore_index=True)
+    asked = []
+
+    def minding(frame):
+        asked.append(len(frame))
+        return frame.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(frame["age"])])
+
+    audit(minding, data)
+    assert asked.count(9) == 10
+
+
+def test_an_oracle_that_remembers_is_caught_by_the_last_question():
+    asked = []
+
+    def tiring(data):
+        asked.append(1)
+        return data if len(asked) < 20 else data.assign(age="*")
+
+    assert any("asked again at the end, got another answer" in note for note in audit(tiring).notes)
+
+
+def test_drift_between_the_halves_of_independent_draws_is_noticed():
+    asked = []
+
+    def drifting(data):
+        asked.append(1)
+        noise = np.random.default_rng(len(asked)).integers(0, 2, len(data))
+        spoilt = noise if len(asked) < 45 else np.ones(len(data))
+        return data.assign(sex=np.where(spoilt, "*", data["sex"]))
+
+    notes = audit(drifting, table(12), draws=80, records=2).notes
+    assert any("its answers drift" in note for note in notes)
+
+
+def test_steady_independent_draws_are_not_accused():
+    rng = np.random.default_rng(5)
+    notes = audit(lambda data: jittered(data, rng), table(12), draws=40, records=2).notes
+    assert not any("drift" in note for note in notes)
