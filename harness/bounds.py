@@ -20,9 +20,9 @@ MEAN_OF_PAIRS, NORM_OF_PAIRS, SQUARE_OF_PAIRS = 0.80, 0.16, 0.04
 BOUNDED_STEPS, NORM_OF_SIDES, SPREAD_OF_SIDE = 0.20, 0.70, 0.05  # the last for each side
 DUALITY, BANDS = 0.80, 0.20
 
-BANDS_UP_TO = 2_000  # draws; beyond it the bands never win, and all of the level goes to duality
+BANDS_UP_TO = 2_000  # draws; beyond it all of the level goes to duality, which needs no sorting
 BOLDNESS = 0.9  # the largest share of the capital staked on one draw
-CELLS = 256  # in which a potential is straight; more of them follow the sampling noise
+CELLS = 256  # of a potential's grid
 
 
 def binomial_upper(count: int, draws: int, alpha: float) -> float:

@@ -63,6 +63,10 @@ class Finding:
             epsilon=_both(self.epsilon, earlier.epsilon),
         )
 
+    def entry(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return {**vars(self), "delta": vars(self.delta), "epsilon": vars(self.epsilon)}
+
     @classmethod
     def from_entry(cls, entry: dict[str, Any]) -> Finding:
         plain: dict[str, Any] = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri
 
 from harness.distance import Floats
 from harness.errors import InputError
@@ -18,6 +18,7 @@ from harness.errors import InputError
 Counts = npt.NDArray[np.int64]
 
 THRESHOLDS = 64  # tried for each score
+CHOOSING = 2_000  # draws a side: more of them would find hardly better events
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: 
     x, y = (side.reshape(len(side), -1).astype(np.float64) for side in (present, absent))
     if min(len(x), len(y)) < 2:
         raise InputError("half of the draws choose an event and half judge it; got fewer than 2 on a side")
-    event = _choose(x[::2], y[::2], alpha, delta)
+    event = _choose(x[::2][:CHOOSING], y[::2][:CHOOSING], alpha, delta)
     ours, theirs = (x[1::2], y[1::2]) if event.present else (y[1::2], x[1::2])
     hits, draws = (event.hits(ours), event.hits(theirs)), (len(ours), len(theirs))
     epsilon = float(_bound(np.array(hits[0]), draws[0], np.array(hits[1]), draws[1], alpha, delta))
@@ -68,23 +69,37 @@ def _bound(more: Counts, of_more: int, less: Counts, of_less: int, alpha: float,
 
 
 def _choose(x: Floats, y: Floats, alpha: float, delta: float) -> _Event:
-    """The event with the largest bound on these draws, at a level stern enough for the best of so many."""
+    """The event that promises the largest bound on these draws, at a level stern enough for the best of so many."""
     stern = alpha / (4 * THRESHOLDS * (x.shape[1] + 1))
     best, chosen = -math.inf, _Event(np.ones(x.shape[1]), -math.inf, above=True, present=True)
     for weights in _scores(x, y):
         scores_x, scores_y = np.sort(x @ weights), np.sort(y @ weights)
-        pooled = np.unique(np.concatenate([scores_x, scores_y]))
-        thresholds = pooled[np.linspace(0, len(pooled) - 1, min(THRESHOLDS, len(pooled))).astype(np.intp)]
+        thresholds = np.concatenate([side[:: max(1, 2 * len(side) // THRESHOLDS)] for side in (scores_x, scores_y)])
         above_x, above_y = (len(s) - np.searchsorted(s, thresholds) for s in (scores_x, scores_y))
         for above in (True, False):
             hits_x, hits_y = (above_x, above_y) if above else (len(x) - above_x, len(y) - above_y)
             for present in (True, False):
                 ours, theirs = ((hits_x, len(x)), (hits_y, len(y)))[:: 1 if present else -1]
-                bounds = _bound(*ours, *theirs, stern, delta)
-                if bounds.max() > best:
-                    best = float(bounds.max())
-                    chosen = _Event(weights, float(thresholds[bounds.argmax()]), above, present)
+                promises = _promise(*ours, *theirs, stern, delta)
+                if promises.max() > best:
+                    best = float(promises.max())
+                    chosen = _Event(weights, float(thresholds[promises.argmax()]), above, present)
     return chosen
+
+
+def _promise(more: Counts, of_more: int, less: Counts, of_less: int, alpha: float, delta: float) -> Floats:
+    """`_bound` with Wilson's limits, which are close and a hundred times cheaper; nothing is claimed from them."""
+    z = -float(ndtri(alpha / 2))
+
+    def limit(hits: Counts, draws: int, side: int) -> Floats:
+        share = hits / draws
+        spread = z * np.sqrt(share * (1 - share) / draws + (z / (2 * draws)) ** 2)
+        found: Floats = (share + z**2 / (2 * draws) + side * spread) / (1 + z**2 / draws)
+        return found
+
+    with np.errstate(divide="ignore"):
+        result: Floats = np.log(np.maximum(limit(more, of_more, -1) - delta, 0.0) / limit(less, of_less, 1))
+    return result
 
 
 def _scores(x: Floats, y: Floats) -> Iterator[Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -133,7 +133,7 @@ class Audit:
         opening = self.opening
         examine = Examination(self.plan, self.oracle, opening.card, opening.coupled, look, self.drawn(look))
         for finding in self.executor.map(examine, left):
-            self._say("finding", asdict(finding))
+            self._say("finding", finding.entry())
             yield finding
 
     def _in_random_order(self) -> list[int]:

@@ -176,7 +176,7 @@ class Report:
         }
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
-        plain = asdict(finding)
+        plain = finding.entry()
         del plain["seconds"]  # differs from run to run
         plain["changed"] = finding.changed
         if self.reveal:

@@ -15,6 +15,7 @@ from harness.plan import Plan
 from harness.release import Microdata, Reader
 
 FIRST_LOOK = 100  # draws
+HALF = 0.5  # of the error, when intervals and a certificate must hold together
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,10 @@ def looks(plan: Plan, card: Card, records: int) -> tuple[Look, ...]:
     Every look draws afresh, so nothing is carried from one to the next but its limits. Look t spends
     α/(t(t+1)), which sums to α however many looks there are, and survives an interruption.
     """
-    alpha, most = (1 - plan.claim.confidence) / records, plan.draws_of(card)
+    error = 1 - plan.claim.confidence
+    if records < plan.data.size:  # the other half is the certificate's, see `judge`
+        error *= HALF
+    alpha, most = error / records, plan.draws_of(card)
     if not plan.adaptive or most <= FIRST_LOOK:
         return (Look(1, most, alpha),)
     count = int(np.ceil(np.log2(most / FIRST_LOOK)))

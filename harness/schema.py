@@ -68,7 +68,7 @@ class Column:
             raise InputError(f"column {self.name!r}: binning {self.binning!r} is not known; {hint}")
 
     def binned(self, numbers: pd.Series[Any]) -> pd.Series[Any]:
-        """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D, or in equal widths."""
+        """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D, or in equal widths; right ends belong."""
         known = numbers.dropna().to_numpy(np.float64)
         assert self.bins is not None
         steps = np.arange(1, self.bins) / self.bins
@@ -76,7 +76,7 @@ class Column:
             edges = np.quantile(known, steps)
         else:
             edges = known.min() + steps * (known.max() - known.min())
-        bins = pd.Series(np.searchsorted(edges, numbers.to_numpy(np.float64), side="right"), index=numbers.index)
+        bins = pd.Series(np.searchsorted(edges, numbers.to_numpy(np.float64), side="left"), index=numbers.index)
         return bins if len(known) == len(numbers) else bins.where(numbers.notna())
 
     def summary(self) -> dict[str, Any]:

@@ -58,12 +58,13 @@ class Cells:
 
     def canonical(self) -> Cells:
         """The same column with only the cells in use, in the order of first appearance."""
-        used, first, inverse = np.unique(self.codes, return_index=True, return_inverse=True)
-        present = used >= 0
-        order = np.argsort(first[present], kind="stable")
-        rank = np.full(len(used), -1, dtype=np.int32)
-        rank[np.flatnonzero(present)[order]] = np.arange(len(order), dtype=np.int32)
-        return Cells(self.palette[used[present][order]], rank[inverse].astype(np.int32))
+        rows = len(self.codes)
+        first = np.full(len(self.palette) + 1, rows)  # the last entry is the missing cell's, whose code is -1
+        first[self.codes[::-1]] = np.arange(rows)[::-1]  # the last assignment wins: the first appearance
+        order = np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < rows)]
+        rank = np.full(len(self.palette) + 1, -1, dtype=np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        return Cells(self.palette[order], rank[self.codes])
 
 
 def _texts(series: pd.Series[Any]) -> pd.Series[Any]:

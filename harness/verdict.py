@@ -9,6 +9,7 @@ from enum import StrEnum
 from harness.certificate import Certificate, certify
 from harness.finding import Finding
 from harness.plan import Claim
+from harness.sampling import HALF
 
 
 class Outcome(StrEnum):
@@ -60,7 +61,8 @@ def judge(
     certificate = None
     if len(findings) < population and (chosen := set(random)):
         above = sum(finding.index in chosen for finding in doubtful)
-        certificate = certify(population, len(chosen), above, 1 - claim.confidence)
+        error = 1 - claim.confidence
+        certificate = certify(population, len(chosen), above, error if exact else error * HALF)
     outcome, witness = Outcome.INCONCLUSIVE, worst
     if guilty:
         outcome = Outcome.VIOLATED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from typing import Any
 
 from harness.errors import InputError, did_you_mean
@@ -13,12 +14,24 @@ from harness.oracle import Oracle
 __all__ = ["as_oracle", "open"]
 
 
+Opener = Callable[[str, dict[str, Any]], Oracle]
+
+
 def open(address: str, **options: Any) -> Oracle:
-    """The oracle at an address such as `python:pkg.mod:name` or `reference:mondrian`."""
+    """The oracle at an address such as `python:pkg.mod:name`, `reference:mondrian`, `cmd:…` or `https://…`.
+
+    An entry point of the group `harness.oracles` adds a scheme of its name: a callable that is given what stands
+    behind the colon and the options.
+    """
     scheme, colon, rest = address.partition(":")
-    if not colon or scheme not in SCHEMES:
-        raise InputError(f"oracle address {address!r} has no known scheme; {did_you_mean(scheme, SCHEMES)}")
-    return SCHEMES[scheme](rest, options)
+    if colon and scheme in SCHEMES:
+        return SCHEMES[scheme](rest, options)
+    strangers = {entry.name: entry for entry in entry_points(group="harness.oracles")}
+    if not colon or scheme not in strangers:
+        known = did_you_mean(scheme, [*SCHEMES, *strangers])
+        raise InputError(f"oracle address {address!r} has no known scheme; {known}")
+    found: Oracle = strangers[scheme].load()(rest, options)
+    return found
 
 
 def as_oracle(anonymizer: Any) -> Oracle:
@@ -77,11 +90,65 @@ def _reference(rest: str, options: dict[str, Any]) -> Oracle:
     return _constructed(REFERENCE[rest], options, f"reference:{rest}")
 
 
+def _command(rest: str, options: dict[str, Any]) -> Oracle:
+    """`cmd:program words`, or the words as the option command; with frames = true it stays and speaks the protocol."""
+    from oracles.framed import Framed
+    from oracles.process import Command
+
+    command = options.pop("command", rest)
+    frames = options.pop("frames", False)
+    return _constructed(Framed if frames else Command, {"command": command, **options}, f"cmd:{rest}")
+
+
+def _web(rest: str, options: dict[str, Any]) -> Oracle:
+    """`http://…` and `https://…`: a server that speaks the protocol, or with the option plain any that takes tables."""
+    from oracles.plain import Plain
+    from oracles.rest import Rest
+    from oracles.web import Web
+
+    kind = Plain if "plain" in options else Rest
+    known = {*inspect.signature(kind).parameters, *inspect.signature(Web).parameters} - {"address", "base", "web"}
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"{rest}: unknown option {unknown!r}; {did_you_mean(unknown, known)}")
+    return _constructed(kind, {"address": rest, **options}, rest)
+
+
+def _grpc(rest: str, options: dict[str, Any]) -> Oracle:
+    from oracles.rpc import Rpc
+
+    return _constructed(Rpc, {"address": rest, **options}, rest)
+
+
+def _remote(scheme: str, make: Opener) -> Opener:
+    """A scheme that leads out of this process, with the options that may stand around any such oracle.
+
+    `attempts` per ask, asks `per_second`, `concurrency`, and a file to `record` to or to `replay` from; a replay
+    does not even look for the oracle.
+    """
+
+    def opened(rest: str, options: dict[str, Any]) -> Oracle:
+        from oracles.around import Breaker, Counting, Paced, Retrying, patiently
+        from oracles.recording import Recording, Replaying
+
+        chosen = {name: options.pop(name, None) for name in AROUND}
+        if chosen["replay"] is not None:
+            return Counting(Replaying(chosen["replay"]))
+        attempts = 4 if chosen["attempts"] is None else chosen["attempts"]
+        address = rest if scheme == "cmd" else f"{scheme}:{rest}"
+        oracle = patiently(lambda: make(address, options), attempts)
+        oracle = Retrying(Breaker(Paced(oracle, chosen["per_second"], chosen["concurrency"])), attempts)
+        return Counting(oracle if chosen["record"] is None else Recording(oracle, chosen["record"]))
+
+    return opened
+
+
 def _constructed(kind: type, options: dict[str, Any], address: str) -> Oracle:
+    signature = inspect.signature(kind)
+    known = [name for name in signature.parameters if name not in ("self", "address")]
     try:
-        inspect.signature(kind).bind(**options)
+        signature.bind(**options)
     except TypeError as error:
-        known = [name for name in inspect.signature(kind).parameters if name != "self"]
         wrong = next((name for name in options if name not in known), "")
         hint = did_you_mean(wrong, known) if known else "it takes none"
         raise InputError(f"{address}: the options do not fit: {error}; {hint}") from None
@@ -89,4 +156,13 @@ def _constructed(kind: type, options: dict[str, Any], address: str) -> Oracle:
     return oracle
 
 
-SCHEMES: dict[str, Callable[[str, dict[str, Any]], Oracle]] = {"python": _python, "reference": _reference}
+AROUND = ("attempts", "per_second", "concurrency", "record", "replay")
+SCHEMES: dict[str, Opener] = {
+    "python": _python,
+    "reference": _reference,
+    "cmd": _remote("cmd", _command),
+    "http": _remote("http", _web),
+    "https": _remote("https", _web),
+    "grpc": _remote("grpc", _grpc),
+    "grpcs": _remote("grpcs", _grpc),
+}

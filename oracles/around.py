@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +30,18 @@ class Around:
     def close(self) -> None:
         self.inner.close()
 
+    @property
+    def traffic(self) -> tuple[int | None, int | None]:
+        """Bytes sent and received, where the transport counts them."""
+        found: tuple[int | None, int | None] = getattr(self.inner, "traffic", (None, None))
+        return found
+
+
+def _count(name: str, value: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
+    return value
+
 
 class Retrying(Around):
     """Asks again after a retryable failure, later each time and never in step with others.
@@ -49,9 +61,7 @@ class Retrying(Around):
         patience: float = 300.0,
         rng: np.random.Generator | None = None,
     ) -> None:
-        if attempts < 1:
-            raise InputError(f"attempts must be a whole number of at least 1, not {attempts!r}")
-        self.inner, self.attempts = inner, attempts
+        self.inner, self.attempts = inner, _count("attempts", attempts)
         self.first, self.longest, self.patience = first, longest, patience
         self._rng = rng or np.random.default_rng()
         self._lock = threading.Lock()
@@ -95,6 +105,18 @@ def _retrying(
     return Retrying(inner, attempts, first=first, longest=longest, patience=patience, rng=rng)
 
 
+def patiently(make: Callable[[], Oracle], attempts: int = 4, first: float = 0.25) -> Oracle:
+    """An oracle that introduces itself when it is made, made again while that fails for the moment."""
+    for attempt in range(_count("attempts", attempts) - 1):
+        try:
+            return make()
+        except OracleError as error:
+            if not error.retryable:
+                raise
+            time.sleep(max(error.retry_after or 0.0, first * 2.0**attempt))
+    return make()
+
+
 def _rest(ask: Ask, done: int) -> Ask:
     return replace(ask, draws=ask.draws - done, seed=(ask.seed + done) % 2**63) if done else ask
 
@@ -109,10 +131,10 @@ class Paced(Around):
     """At most so many asks begin per second, and at most so many are under way at once."""
 
     def __init__(self, inner: Oracle, per_second: float | None = None, concurrency: int | None = None) -> None:
-        if per_second is not None and not per_second > 0:
+        if per_second is not None and not (isinstance(per_second, int | float) and per_second > 0):
             raise InputError(f"per_second must be a positive number, not {per_second!r}")
-        if concurrency is not None and concurrency < 1:
-            raise InputError(f"concurrency must be a whole number of at least 1, not {concurrency!r}")
+        if concurrency is not None:
+            _count("concurrency", concurrency)
         self.inner, self.per_second, self.concurrency = inner, per_second, concurrency
         self._places: AbstractContextManager[Any] = (
             threading.BoundedSemaphore(concurrency) if concurrency is not None else nullcontext()
@@ -143,9 +165,7 @@ class Breaker(Around):
     """After `failures` failed asks in a row no more are sent: a dead vendor stops an audit once, not per record."""
 
     def __init__(self, inner: Oracle, failures: int = 10) -> None:
-        if failures < 1:
-            raise InputError(f"failures must be a whole number of at least 1, not {failures!r}")
-        self.inner, self.failures = inner, failures
+        self.inner, self.failures = inner, _count("failures", failures)
         self._lock = threading.Lock()
         self._row = 0
         self._last = ""
@@ -192,7 +212,7 @@ class Counting(Around):
 
     @property
     def counts(self) -> Counts:
-        sent, received = getattr(self.inner, "traffic", (None, None))
+        sent, received = self.traffic
         with self._lock:
             return replace(self._counts, sent=sent, received=received)
 

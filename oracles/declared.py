@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 from harness.dataset import Dataset
 from harness.errors import InputError
 from harness.hierarchy import Hierarchy
-from harness.schema import MISSING, Column, Kind, Schema
-from harness.values import Raw, Reading, Span
+from harness.schema import MISSING, Column, Schema
+from harness.values import Kind, Raw, Reading, Span
 from oracles._pb import oracle_pb2 as pb
 
 Closed = Literal["both", "left", "right", "neither"]

@@ -64,6 +64,11 @@ class Framed:
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe
 
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes of frames sent and received so far."""
+        return sum(talk.sent for talk in self._all), sum(talk.received for talk in self._all)
+
     def answer(self, ask: Ask) -> Iterator[Release]:
         if self._closed:
             raise OracleError(f"{self.card.name} was closed")
@@ -102,6 +107,7 @@ class Talk:
         self.timeout, self.max_reply_bytes = timeout, max_reply_bytes
         self._pipes: Pipes | None = None
         self._midway = False  # a request was sent, and not all of its reply was read
+        self.sent = self.received = 0  # bytes
 
     def describe(self) -> Description:
         with self._talking():
@@ -143,7 +149,9 @@ class Talk:
 
     def _say(self, request: pb.Request) -> None:
         self._midway = True
-        self._running().write(wire.frame(request))
+        data = wire.frame(request)
+        self._running().write(data)
+        self.sent += len(data)
 
     def _expect(self, *kinds: str) -> pb.Reply:
         """The next reply, of one of these kinds; a problem is raised."""
@@ -151,6 +159,7 @@ class Talk:
         reply = wire.read_frame(pipes.read, pb.Reply)
         if reply is None:
             raise OracleError(f"it ended {pipes.ending()} in the middle of a question", retryable=True)
+        self.received += 4 + reply.ByteSize()
         kind = reply.WhichOneof("kind")
         self._midway = kind == "part"
         if kind == "problem":
@@ -254,12 +263,17 @@ class Pipes:
             raise OracleError("it did not answer in time", retryable=True)
         return ready
 
-    def _listen(self) -> None:
-        piece = os.read(self._stderr, PIECE)
+    def _listen(self) -> bool:
+        """Whether there was something to hear; where there is nothing more to come, nobody listens again."""
+        try:
+            piece = os.read(self._stderr, PIECE)
+        except BlockingIOError:
+            return False
         self._words += piece
         del self._words[:-LAST_WORDS]
-        if not piece:
+        if not piece and self._stderr in self._selector.get_map():
             self._selector.unregister(self._stderr)
+        return bool(piece)
 
     def ending(self) -> str:
         """How the process ended, once its output has; one that only closed its output is given a second."""
@@ -274,10 +288,8 @@ class Pipes:
 
     def last_words(self) -> str:
         """The end of its standard error, as errors quote it."""
-        while self._stderr in self._selector.get_map() and self._selector.select(0):
-            before = len(self._words)
-            self._listen()
-            if len(self._words) == before:
+        for _ in range(64):  # a pipe's worth; a process may go on for ever
+            if not self._listen():
                 break
         lines = self._words.decode("utf-8", "replace").splitlines()[-3:]
         return f"; the end of its standard error: {' / '.join(lines)[-300:]!r}" if lines else ""

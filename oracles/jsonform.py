@@ -15,9 +15,9 @@ from harness.dataset import Dataset
 from harness.errors import HarnessError, InputError, ReleaseError
 from harness.oracle import Card, Release
 from harness.release import Predictions
-from harness.schema import MISSING, Column, Kind, Schema
+from harness.schema import MISSING, Column, Schema
 from harness.table import Cells, Table
-from harness.values import Raw, Reading, Span
+from harness.values import Kind, Raw, Reading, Span
 from oracles.columns import checked_cells
 from oracles.declared import Closed, column_of, paths_of, span_of, whole
 from oracles.wire import MESSAGE_BYTES, Code, Description, Question, Refused, check_major, checked_card, checked_dataset

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import grpc
+from google.protobuf.message import Message
 
 from harness.dataset import Dataset
 from harness.errors import InputError, OracleError, ReleaseError
@@ -70,6 +71,8 @@ class Rpc:
         self.address, self.timeout, self.max_reply_bytes = address, timeout, max_reply_bytes
         target, secure = _target(address)
         self._metadata = _metadata(token_env, address, secure)
+        self._counting = threading.Lock()
+        self._sent = self._received = 0
         self._channel = _channel(target, secure, _files(secure, ca, cert, key), server_name)
         try:
             self._sender = Sender(self, self._describe())
@@ -81,6 +84,11 @@ class Rpc:
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe
 
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes of messages sent and received so far."""
+        return self._sent, self._received
+
     def answer(self, ask: Ask) -> Iterator[Release]:
         return self._sender.answer(ask)
 
@@ -88,9 +96,7 @@ class Rpc:
         self._channel.close()
 
     def _describe(self) -> Description:
-        call = self._channel.unary_unary(
-            SERVICE + "Describe", pb.DescribeRequest.SerializeToString, pb.DescribeReply.FromString
-        )
+        call = self._channel.unary_unary(SERVICE + "Describe", self._out, self._into(pb.DescribeReply))
         said = self._called(lambda: call(wire.describe_request(), timeout=self.timeout, metadata=self._metadata))
         try:
             return wire.unpack_description(said)
@@ -101,7 +107,7 @@ class Rpc:
         return wire.pack_dataset(data).SerializeToString()
 
     def put(self, digest: str, body: bytes) -> str:
-        call = self._channel.stream_unary(SERVICE + "Put", pb.PutRequest.SerializeToString, pb.PutReply.FromString)
+        call = self._channel.stream_unary(SERVICE + "Put", self._out, self._into(pb.PutReply))
         pieces = wire.put_requests(digest, body)
         kept: pb.PutReply = self._called(lambda: call(pieces, timeout=self.timeout, metadata=self._metadata))
         return kept.digest
@@ -113,9 +119,7 @@ class Rpc:
 
     def _parts(self, request: pb.AnswerRequest) -> Iterator[pb.Part]:
         """The pieces of an answer; only the waiting for them counts against the timeout."""
-        open_call = self._channel.unary_stream(
-            SERVICE + "Answer", pb.AnswerRequest.SerializeToString, pb.Part.FromString
-        )
+        open_call = self._channel.unary_stream(SERVICE + "Answer", self._out, self._into(pb.Part))
         call: Any = open_call(request, metadata=self._metadata)
         left = self.timeout
         try:
@@ -128,6 +132,20 @@ class Rpc:
                 yield part
         finally:
             call.cancel()
+
+    def _out(self, message: Message) -> bytes:
+        data = message.SerializeToString()
+        with self._counting:
+            self._sent += len(data)
+        return data
+
+    def _into(self, kind: type[Message]) -> Callable[[bytes], Any]:
+        def read(data: bytes) -> Message:
+            with self._counting:
+                self._received += len(data)
+            return kind.FromString(data)
+
+        return read
 
     def _called(self, call: Callable[[], Some]) -> Some:
         try:

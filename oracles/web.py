@@ -60,9 +60,8 @@ class Incoming:
         for piece in self.pieces:
             body += piece
             if len(body) > most:
-                raise ReleaseError(
-                    f"the reply has more than {most} bytes (decompressed); raise the option max_reply_bytes if that is right"
-                )
+                large = f"the reply has more than {most} bytes (decompressed)"
+                raise ReleaseError(f"{large}; raise the option max_reply_bytes if that is right")
         return Reply(self.status, self.headers, bytes(body))
 
 

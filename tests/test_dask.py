@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def local():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as local:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
         yield local
 
 

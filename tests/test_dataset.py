@@ -169,7 +169,7 @@ def test_ages_are_binned_by_quantiles_or_widths_before_anybody_sees_them():
         schema = Schema({"age": {"kind": "number", "bins": 2, "binning": how}}, "ill")
         return Dataset.from_frame(frame, schema).table.to_frame()["age"].tolist()
 
-    assert bins("quantiles") == [0, 0, 1, 1, 1]
+    assert bins("quantiles") == [0, 0, 0, 1, 1]
     assert bins("width") == [0, 0, 0, 0, 1]
 
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 def cluster():
     """One small Dask cluster for all laws, as an existing one would be found: by its address."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as local:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
         yield Cluster(local.scheduler_address)
 
 
@@ -351,5 +351,3 @@ def test_a_script_without_a_guard_is_told_what_to_do(tmp_path):
     )
     assert told.returncode == 1
     assert 'must do its work under if __name__ == "__main__", or use workers = 1' in told.stderr
-
-

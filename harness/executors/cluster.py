@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import logging
 import time
@@ -14,6 +15,7 @@ from typing import Any
 from harness.errors import HarnessError, InputError
 from harness.executors.answer import KEPT, Answer, Function, Item, Pace, Result, packed, performed, unpacked
 from harness.executors.processes import undisturbed
+from harness.executors.worker import GRACE
 
 BATCH, MOST = 0.25, 256  # seconds of work, and items at most, that travel together: a task costs Dask about 1 ms
 WINDOW = 2  # batches under way per thread of the cluster
@@ -65,14 +67,20 @@ def _connected(address: str) -> Iterator[Any]:
             count = int(address.removeprefix("local:"))
             with undisturbed():
                 local = dask.LocalCluster(
-                    n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                    n_workers=count, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
                 )
             address = stack.enter_context(local).scheduler_address
+            stack.callback(local.sync, _end_workers, local)
         try:
             client = dask.Client(address, timeout=TIMEOUT, set_as_default=False)
         except OSError as error:
             raise InputError(f"no Dask scheduler answers at {address}: {error}") from None
         yield stack.enter_context(client)
+
+
+async def _end_workers(local: Any) -> None:
+    """Dask would give a worker that computes four seconds to finish, and nobody waits for its result."""
+    await asyncio.gather(*(nanny.close(timeout=GRACE) for nanny in local.workers.values()))
 
 
 @contextmanager

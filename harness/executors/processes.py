@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
+from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
 from typing import Any
@@ -95,6 +96,7 @@ def undisturbed() -> Iterator[None]:
     Both are inherited, because both must hold before its first import.
     """
     ours = {name: "1" for name in ONE_EACH if name not in os.environ}
+    resource_tracker.ensure_running()  # or the first process starts it, and that lets Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(ours)
     try:

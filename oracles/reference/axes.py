@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -84,7 +85,7 @@ class Axis:
     raws: tuple[Raw, ...]  # [code]
     gap: int  # 1 when code 0 stands for a missing cell, else 0
     tree: Tree | None = None
-    texts: dict[Hashable, str] = field(default_factory=dict, repr=False)  # cells that were printed before
+    texts: defaultdict[str, dict[Hashable, str | None]] = field(default_factory=lambda: defaultdict(dict), repr=False)
 
     @classmethod
     def of(cls, column: Column, reading: Reading) -> Axis:

@@ -17,64 +17,58 @@ from oracles.reference.cuts import Nodes
 Style = Literal["ranges", "regions"]
 STYLES = get_args(Style)
 MOST_TEXTS = 1 << 17
-EVERYTHING = None  # the key of a cell that says nothing
+NOTHING, EVERYTHING = "missing", "suppressed"  # the keys of a missing cell, and of one that covers all
 
 
 class Printed(NamedTuple):
     """One column of a release, class by class."""
 
-    known: dict[Hashable, int]  # the code of every cell, by its key
+    known: dict[str, int]  # the code of every cell
     cells: Cells  # codes [class]
 
     @classmethod
     def of(cls, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> Printed:
         """`rows` stand in the order of the classes."""
-        keys = _keys(ground, style, number, rows, classes)
-        codes, known = _numbered(keys, {})
-        return cls(known, Cells(_palette(ground.axes.each[number], style, known), codes))
+        codes, known = _numbered(_texts(ground, style, number, rows, classes), {})
+        return cls(known, Cells(np.array(list(known), dtype=object), codes))
 
     def respliced(
         self, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes, place: slice
     ) -> Cells:
         """The column with other classes in this place, and no cell that none of them uses."""
-        codes, fresh = _numbered(_keys(ground, style, number, rows, classes), self.known)
+        codes, fresh = _numbered(_texts(ground, style, number, rows, classes), self.known)
         codes = np.concatenate([self.cells.codes[: place.start], codes, self.cells.codes[place.stop :]])
-        palette = np.concatenate([self.cells.palette, _palette(ground.axes.each[number], style, fresh)])
+        palette = np.concatenate([self.cells.palette, np.array(list(fresh), dtype=object)])
         used = np.bincount(codes + 1, minlength=len(palette) + 1)[1:] > 0
         ranks = np.append(np.cumsum(used) - 1, -1).astype(np.int32)  # the last is a missing cell's, -1
         return Cells(palette[used], ranks[codes])
 
 
-def _numbered(keys: Sequence[Hashable], known: Mapping[Hashable, int]) -> tuple[Ints, dict[Hashable, int]]:
-    """A code per key, as in `known` and then counted on; and the new ones. A missing cell has the code -1."""
-    fresh: dict[Hashable, int] = {}
+def _numbered(texts: Iterable[str | None], known: Mapping[str, int]) -> tuple[Ints, dict[str, int]]:
+    """A code per cell, as in `known` and then counted on, and the new ones; a missing cell has the code -1."""
+    fresh: dict[str, int] = {}
     codes = []
-    for key in keys:
-        code = known.get(key)
-        if code is None:
-            code = -1 if key == "" else fresh.setdefault(key, len(known) + len(fresh))
-        codes.append(code)
+    for text in texts:
+        if text is None:
+            codes.append(-1)
+        else:
+            codes.append(known[text] if text in known else fresh.setdefault(text, len(known) + len(fresh)))
     return np.array(codes, dtype=np.int32), fresh
 
 
-def _palette(axis: Axis, style: Style, keys: Iterable[Hashable]) -> npt.NDArray[np.object_]:
-    """The cells behind these keys, as printed; each is worked out once per axis."""
-    cells = []
-    for key in keys:
-        cell = axis.texts.get((style, key))
-        if cell is None:
-            if len(axis.texts) >= MOST_TEXTS:
-                axis.texts.clear()
-            cell = axis.texts[style, key] = _text(axis, style, key)
-        cells.append(cell)
-    return np.array(cells, dtype=object)
+def _texts(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> list[str | None]:
+    """The cell of each class, None where it is missing; each is worked out once per axis."""
+    axis = ground.axes.each[number]
+    known = axis.texts[style]
+    if len(known) > MOST_TEXTS:
+        known.clear()
+    keys = _keys(ground, style, number, rows, classes)
+    known.update({key: _text(axis, style, key) for key in keys if key not in known})
+    return [known[key] for key in keys]
 
 
 def _keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> list[Hashable]:
-    """Per class what its cell on this axis depends on; equal keys, equal cells. A missing cell has the key "".
-
-    A class that mixes missing cells with others says nothing.
-    """
+    """Per class what its cell on this axis depends on; a class that mixes missing cells with others says nothing."""
     axis = ground.axes.each[number]
     codes = ground.axes.codes[number]
     low, high = classes.low[:, number], classes.high[:, number]
@@ -88,7 +82,7 @@ def _keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes
         latest = [_latest(axis, codes[rows], classes)] if axis.kind == "date" else []
         keys = list(zip(begin.tolist(), end.tolist(), *latest, strict=True))
     for place in np.flatnonzero(low < axis.gap).tolist():
-        keys[place] = "" if high[place] < axis.gap else EVERYTHING
+        keys[place] = NOTHING if high[place] < axis.gap else EVERYTHING
     return keys
 
 
@@ -118,9 +112,9 @@ def _latest(axis: Axis, codes: Ints, classes: Nodes) -> list[int]:
     return found
 
 
-def _text(axis: Axis, style: Style, key: Hashable) -> str:
-    if key is EVERYTHING:
-        return show(Suppressed())
+def _text(axis: Axis, style: Style, key: Hashable) -> str | None:
+    if isinstance(key, str):
+        return None if key == NOTHING else show(Suppressed())
     if isinstance(key, bytes):
         return show(_one_of([axis.raws[code] for code in np.frombuffer(key, np.int32).tolist()]))
     assert isinstance(key, tuple)

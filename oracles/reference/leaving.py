@@ -145,7 +145,7 @@ class Grown:
         """The outcome of D⁻ⁱ; None if i's absence changes what widths are measured against, and so everything."""
         axes = self.ground.axes
         codes, secret = axes.codes[:, record].tolist(), int(axes.secrets[record])
-        if not self._same_measure(codes):
+        if not self._same_measure(codes, secret):
             return None
         number, certain = self._first_doubt(codes, secret)
         start, size = int(self.nodes.start[number]), int(self.nodes.size[number])
@@ -171,11 +171,11 @@ class Grown:
             columns,
         )
 
-    def _same_measure(self, codes: list[int]) -> bool:
-        """Do all other rows together reach as far, and are they a class for certain? t is measured against all."""
-        size, top = len(self.rows), int(self.ground.shares.max())
-        distinct = int(np.count_nonzero(self.ground.shares))
-        if self.rule.t is not None or not self.rule.suits(size - 1, top, distinct - 1):
+    def _same_measure(self, codes: list[int], secret: int) -> bool:
+        """Do the other rows together reach as far, and are they a class? t is measured against all of them."""
+        shares = self.ground.shares.copy()
+        shares[secret] -= 1
+        if self.rule.t is not None or not self.rule.suits(shares.sum(), shares.max(), np.count_nonzero(shares)):
             return False
         return not any(held in self.ground.pillars for held in enumerate(codes))
 
@@ -226,8 +226,7 @@ def _attempted(ground: Ground, rule: Rule, view: View, labels: Ints) -> Attempt:
         if len(cuts) and not (splits and all(splits[-1].good)):
             splits.append(_split(ground, rule, view, labels, cuts))
     axis = int(view.axis[0])
-    is_tree = ground.axes.each[axis].tree is not None
-    return Attempt(axis, is_tree, len(view.rows), below, above, int(view.codes[middle]), splits)
+    return Attempt(axis, bool(ground.axes.trees[axis]), len(view.rows), below, above, int(view.codes[middle]), splits)
 
 
 def _split(ground: Ground, rule: Rule, view: View, labels: Ints, cuts: Longs) -> Split:

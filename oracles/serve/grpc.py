@@ -30,7 +30,6 @@ STATUS: Final[dict[Code, grpc.StatusCode]] = {
     "UNAVAILABLE": grpc.StatusCode.UNAVAILABLE,
     "FAILED": grpc.StatusCode.FAILED_PRECONDITION,
 }
-ENVELOPE: Final = 2**16  # what a message may hold besides its data
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def _server(handler: Handler) -> grpc.Server:
         ThreadPoolExecutor(threads, thread_name_prefix="oracle"),
         maximum_concurrent_rpcs=8 * threads,
         options=[
-            ("grpc.max_receive_message_length", limits.request_bytes + ENVELOPE),
+            ("grpc.max_receive_message_length", limits.message_bytes),
             ("grpc.max_send_message_length", -1),
             ("grpc.so_reuseport", 0),
             ("grpc.keepalive_time_ms", 60_000),

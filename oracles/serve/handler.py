@@ -38,6 +38,11 @@ class Limits:
     patience: float = 30.0  # seconds that a question waits for its turn
     draws: int = 1_000_000  # per question
 
+    @property
+    def message_bytes(self) -> int:
+        """The largest message of any verb: a question with its envelope, or a piece of a dataset."""
+        return max(self.request_bytes, wire.MESSAGE_BYTES) + 2**16
+
 
 class Handler:
     """An oracle, as a server offers it. All methods may be called by many threads."""
@@ -93,10 +98,12 @@ class Handler:
     def question(self, message: pb.AnswerRequest) -> Question:
         """The question of a message, or a refusal."""
         with _invalid():
-            return wire.unpack_question(message)
+            return wire.unpack_question(wire.sized(message, self.limits.request_bytes))
 
     def json_question(self, body: bytes) -> Question:
         """The question of a JSON body, or a refusal."""
+        if len(body) > self.limits.request_bytes:
+            raise Refused(f"the question takes more than {self.limits.request_bytes} bytes", code="TOO_LARGE")
         with _invalid():
             return jsonform.read_question(jsonform.loaded(body))
 

@@ -59,7 +59,7 @@ class Conversation:
     def _next(self) -> pb.Request | None:
         self._waiting = True
         try:
-            return wire.read_frame(self._read, pb.Request, self.handler.limits.request_bytes + 2**16)
+            return wire.read_frame(self._read, pb.Request, self.handler.limits.message_bytes)
         except HarnessError as error:
             self._send(pb.Reply(problem=wire.pack_problem(Refused(str(error), code="INVALID"))))
             return None

@@ -1,15 +1,22 @@
-"""Anonymizers that every door leads to: callables, and the same as a CSV filter `python filters.py NAME [SEED]`."""
+"""The anonymizers that every door leads to, as callables; `python filters.py NAME` speaks frames."""
 
 import pickle
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from harness.dataset import Dataset
+from harness.oracle import Ask, Card, Oracle
+from harness.release import Predictions
 from harness.schema import Schema
-from harness.oracle import Oracle
+from oracles.local import Local
+from oracles.reference import Laplace, Mondrian
+from oracles.serve.stdio import serve
+from tests.oracles import csvfilter
 
+PREDICTING = "known"
 QUASI = {"age": "number", "sex": "category", "weight kg": "number"}
 
 
@@ -31,18 +38,11 @@ def dataset(rows: int = 24) -> Dataset:
 
 
 def decades(frame: pd.DataFrame) -> pd.DataFrame:
-    """Deterministic: ages to decades, weights to tens, a rare illness pulls its row out."""
-    frame = frame.assign(age=_tens(frame["age"]), **{"weight kg": _tens(frame["weight kg"])})
-    often = frame["illness"].map(frame["illness"].value_counts()) > 1
-    return frame[often].reset_index(drop=True)
+    return pd.DataFrame(csvfilter.decades(frame.to_dict("records")))
 
 
 def noisy(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Randomized and seedable: a third of the rows forget the sex, all of them shift their age."""
-    rng = np.random.default_rng(seed)
-    hidden = rng.random(len(frame)) < 1 / 3
-    shifted = frame["age"] + rng.integers(-3, 4, len(frame))
-    return frame.assign(age=_tens(shifted), sex=frame["sex"].where(~hidden, "*"))
+    return pd.DataFrame(csvfilter.noisy(frame.to_dict("records"), seed))
 
 
 def travelled(oracle: Oracle) -> Oracle:
@@ -51,15 +51,32 @@ def travelled(oracle: Oracle) -> Oracle:
     return copy
 
 
-def _tens(numbers: pd.Series) -> list[str]:
-    return [f"[{int(low)}, {int(low) + 10})" for low in np.floor(numbers / 10) * 10]
+class Known:
+    """Predicts from a count and its seed, and cannot bear one number: an oracle whose releases are predictions."""
+
+    card = Card("known", releases="predictions", randomized=True, seedable=True)
+
+    def answer(self, ask: Ask) -> Iterator[Predictions]:
+        assert ask.about is not None
+        if 666.0 in ask.about:
+            raise ValueError("the number of the beast")
+        values = len(ask.data.sensitive_domain)
+        counts = np.bincount(ask.table.column("illness").canonical().codes, minlength=values)[:values]
+        yield Predictions(ask.rng().dirichlet(counts + ask.about[0], size=ask.draws))
+
+    def close(self) -> None:
+        pass
 
 
-def main(name: str, seed: str = "") -> None:
-    frame = pd.read_csv(sys.stdin)
-    released = decades(frame) if name == "decades" else noisy(frame, int(seed))
-    released.to_csv(sys.stdout, index=False)
+FUNCTIONS = {"decades": decades, "noisy": noisy}
+REFERENCE = {"mondrian": lambda: Mondrian(k=3), "laplace": lambda: Laplace(noise_epsilon=0.7)}
+
+
+def named(name: str) -> Oracle:
+    if name in REFERENCE:
+        return REFERENCE[name]()
+    return Known() if name == PREDICTING else Local(FUNCTIONS[name])
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve(named(sys.argv[1]))

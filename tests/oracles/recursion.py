@@ -41,11 +41,9 @@ class Scale:
         order = sorted(self.key(value) for value in values)
         half = len(order) // 2
         below, above = order.index(order[half]), len(order) - order[::-1].index(order[half])
-        if below == half:
-            tried = [below]
-        else:
-            tried = [below, above] if half - below <= above - half else [above, below]
-        return [_groups([self.key(value) >= order[at] for value in values]) for at in tried if at < len(order)]
+        sides = [below, above] if half - below <= above - half else [above, below]
+        tried = [half] if below == half else [at for at in sides if at < len(order)]
+        return [_groups([self.key(value) >= order[at] for value in values]) for at in tried]
 
     def _children(self, values: list) -> list[list[int]]:
         top = self.hierarchy.lowest_common_ancestor(set(values))

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from harness.dataset import Dataset
-from harness.schema import Schema
 from harness.errors import InputError, OracleError
 from harness.oracle import Ask, Card
 from harness.release import Predictions
+from harness.schema import Schema
 from harness.table import Table
 from oracles.around import Breaker, Counting, Paced, Retrying
 from oracles.local import Local

@@ -32,6 +32,7 @@ BY_HAND = """
 import os, sys, time
 sys.path.insert(0, {root!r})
 from harness.oracle import Card
+from oracles import wire
 from oracles._pb import oracle_pb2 as pb
 from oracles.wire import Description
 def send(**kind):
@@ -100,11 +101,14 @@ def test_a_process_answers_as_the_callable_does_here(framed, function):
 
 
 def test_one_process_answers_many_questions(framed):
-    there = framed(kit())
+    there, data = framed(kit()), dataset()
     before = pid_of(there)
     for index in range(50):
-        list(there.answer(Ask(dataset(), drop=index % 24)))
+        list(there.answer(Ask(data, drop=index % 24)))
     assert pid_of(there) == before
+    body = len(there._all[0].pack(data))
+    assert body < there.traffic[0] < body + 51 * 100  # the data went once
+    assert there.traffic[1] > 50 * 100
 
 
 def test_what_the_anonymizer_prints_does_no_harm(framed):

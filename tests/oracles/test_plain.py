@@ -73,8 +73,10 @@ def test_the_seed_goes_where_the_vendor_wants_it(seed):
 
 
 def fields_of(request):
-    message = message_from_bytes(b"Content-Type: " + request.headers["content-type"].encode() + b"\r\n\r\n" + request.body)
-    return {part.get_param("name", header="content-disposition"): part.get_payload(decode=True).decode() for part in message.get_payload()}
+    head = b"Content-Type: " + request.headers["content-type"].encode() + b"\r\n\r\n"
+    parts = message_from_bytes(head + request.body).get_payload()
+    names = [part.get_param("name", header="content-disposition") for part in parts]
+    return dict(zip(names, (part.get_payload(decode=True).decode() for part in parts), strict=True))
 
 
 def test_a_form_carries_the_table_as_a_file_beside_other_fields():
@@ -91,7 +93,8 @@ def test_names_are_translated_there_and_back():
     def vendor(request):
         assert request.body.startswith(b"Alter,sex,weight kg,")
         frame = pd.read_csv(io.BytesIO(request.body)).rename(columns={"Alter": "age"})
-        return 200, CSV, decades(frame).rename(columns={"age": "Alter"}).to_csv(index=False, sep=";").encode("utf-8-sig")
+        named = decades(frame).rename(columns={"age": "Alter"})
+        return 200, CSV, named.to_csv(index=False, sep=";").encode("utf-8-sig")
 
     with serving(vendor) as server:
         assert texts(released(server, {"names": {"age": "Alter"}})) == EXPECTED
@@ -146,14 +149,14 @@ def test_a_job_that_is_never_done_ends_at_its_deadline():
 @pytest.mark.parametrize("location", [None, "http://other.example/jobs/1"])
 def test_a_job_elsewhere_is_not_followed(location):
     headers = {"Location": location} if location else {}
-    with serving(lambda request: (202, headers, b"")) as server, pytest.raises(OracleError, match="no Location on the same"):
+    with serving(lambda request: (202, headers, b"")) as server, pytest.raises(OracleError, match="no Location on"):
         released(server, {})
 
 
 @pytest.mark.parametrize(
     ("reply", "complaint"),
     [
-        ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J<h1>Sign in"), r"content type 'text/html'.*begins '<html>\\x1b"),
+        ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J<h1>"), r"content type 'text/html'.*begins '<html>\\x1b"),
         ((200, CSV, b""), "the reply is empty"),
         ((200, CSV, b"Alter,Geschlecht\n1,m\n"), "expected a header line with 'age'"),
         ((200, CSV, b'age,sex\n1,"m\n'), "not CSV"),

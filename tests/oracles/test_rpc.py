@@ -94,6 +94,10 @@ def test_many_asks_by_index_send_the_data_once(caplog):
     data = dataset()
     with asking(Local(decades)) as there, ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda index: digests(there, Ask(data, drop=index % 24)), range(200)))
+        sent, received = there.traffic
+        body = len(wire.pack_dataset(data).SerializeToString())
+        assert body < sent < body + 200 * 100
+        assert received > 200 * 100
     assert len({tuple(each) for each in found}) > 1
     assert sum("put ok" in line for line in caplog.messages) == 1
     assert sum("answer ok" in line for line in caplog.messages) == 200
@@ -472,3 +476,12 @@ def test_a_release_of_ten_thousand_rows_is_back_within_fifteen_milliseconds():
             list(there.answer(Ask(data)))
             times.append(time.perf_counter() - began)
     assert os.environ.get("HARNESS_NO_TIMING") or min(times) < 0.015
+
+
+def test_an_asker_who_leaves_early_gives_the_turn_back():
+    with asking(Local(noisy), limits=Limits(patience=5.0)) as there:
+        for _ in range(3):
+            answer = there.answer(Ask(dataset(), draws=500))
+            next(answer)
+            answer.close()
+        assert len(digests(there, Ask(dataset()))) == 1

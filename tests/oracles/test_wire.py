@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from harness.dataset import Dataset
-from harness.schema import Column, Schema
 from harness.errors import HarnessError, InputError, OracleError, ReleaseError
 from harness.hierarchy import Hierarchy
 from harness.oracle import Card
 from harness.release import Predictions
+from harness.schema import Column, Schema
 from harness.table import Cells, Table
 from oracles import jsonform, wire
 from oracles._pb import oracle_pb2 as pb

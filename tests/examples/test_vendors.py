@@ -1,0 +1,115 @@
+"""Anonymizers in other languages, audited as an auditor would: the numbers are those of the same f in Python."""
+
+import os
+import shutil
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import harness
+import oracles
+from harness.errors import OracleError
+from harness.oracle import Ask
+from harness.planfile import load
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+QUASI = {"age": "number", "sex": "category", "occupation": "category"}
+CLAIM = {"quasi": QUASI, "sensitive": "illness", "epsilon": 0.5}
+
+needs_awk = pytest.mark.skipif(shutil.which("awk") is None, reason="awk is not installed")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+def generalised(frame, rare):
+    """What both vendors do: ages to decades, values of these columns that fewer than three people have to `*`."""
+    frame = frame.assign(age=[f"[{age // 10 * 10}, {age // 10 * 10 + 10})" for age in frame["age"]])
+    for name in rare:
+        often = frame[name].map(frame[name].value_counts()) >= 3
+        frame[name] = frame[name].where(often, "*")
+    return frame
+
+
+def in_awk(frame):
+    return generalised(frame, ["occupation"])
+
+
+def in_node(frame):
+    return generalised(frame, ["sex", "occupation"])
+
+
+def same_findings(report, expected):
+    return {f.index: f for f in report.findings} == {f.index: f for f in expected.findings}
+
+
+@contextmanager
+def node(**environment):
+    """The server on a free port; it says which in its first line."""
+    process = subprocess.Popen(
+        ["node", str(EXAMPLES / "vendor-node" / "server.js")],
+        env={**os.environ, "PORT": "0", **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        assert process.wait(10) == 0
+        process.stdout.close()
+
+
+@needs_awk
+def test_the_shell_vendor_is_audited_like_the_same_function_in_python(monkeypatch):
+    folder = EXAMPLES / "vendor-shell"
+    monkeypatch.chdir(folder)
+    planned = load("audit.toml")
+    with_awk = harness.audit(oracles.open(planned.address, **planned.options), planned.plan.data, epsilon=0.5, workers=2)
+    assert same_findings(with_awk, harness.audit(in_awk, folder / "people.csv", **CLAIM))
+    assert len(with_awk.findings) == 60
+
+
+@needs_awk
+def test_the_shell_vendor_says_what_it_misses(monkeypatch):
+    monkeypatch.chdir(EXAMPLES / "vendor-shell")
+    data = load("audit.toml").plan.data
+    schema = harness.Schema({"sex": "category"}, "illness")
+    other = harness.Dataset.from_frame(data.table.to_frame(), schema)
+    with pytest.raises(OracleError, match="status 2; .*expected the columns age and occupation, found: sex,illness"):
+        list(oracles.open("cmd:awk -f anonymize").answer(Ask(other)))
+
+
+@needs_node
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_node_vendor_is_audited_like_the_same_function_in_python(blind):
+    people = EXAMPLES / "vendor-node" / "people.csv"
+    with node() as address:
+        report = harness.audit(address, people, workers=2, blind=blind, **CLAIM)
+    assert same_findings(report, harness.audit(in_node, people, blind=blind, **CLAIM))
+
+
+@needs_node
+def test_the_node_vendor_keeps_data_refuses_strangers_and_explains(monkeypatch):
+    monkeypatch.setenv("NODE_TOKEN", "sesame")
+    data = load(EXAMPLES / "vendor-node" / "audit.toml").plan.data
+    with node(TOKEN="sesame") as address:
+        with pytest.raises(OracleError, match="needs its token"):
+            oracles.open(address)
+        oracle = oracles.open(address, token_env="NODE_TOKEN")
+        assert (oracle.card.name, oracle.card.randomized, oracle.card.keeps_data) == ("decades in node", False, True)
+        assert [table.rows for table in oracle.answer(Ask(data, drop=3, draws=2))] == [59, 59]
+        before = oracle.counts.sent
+        for row in range(10):
+            list(oracle.answer(Ask(data, drop=row)))
+        assert oracle.counts.sent - before < 10 * 300
+        with pytest.raises(OracleError, match="there is no such row to drop"):
+            list(oracle.answer(Ask(data, drop=60)))
+
+
+@pytest.mark.parametrize("vendor", ["vendor-shell", "vendor-node"])
+def test_the_example_data_holds_what_the_audit_declares(vendor):
+    frame = pd.read_csv(EXAMPLES / vendor / "people.csv")
+    assert list(frame.columns) == [*QUASI, "illness"]
+    assert load(EXAMPLES / vendor / "audit.toml").plan.data.size == len(frame)

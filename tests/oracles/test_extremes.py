@@ -1,0 +1,123 @@
+"""Identity, Constant and Leaky release what their hand-computed distances say."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.dataset import Dataset, Schema
+from harness.errors import InputError
+from harness.oracle import Ask, Oracle
+from harness.values import parse
+from oracles.reference import REFERENCE, Constant, Identity, Leaky
+
+SCHEMA = Schema(quasi={"age": "number", "gender": "category"}, sensitive="disease")
+FRAME = pd.DataFrame(
+    {
+        "age": [28, 36, 47, 53, 53, 53],
+        "gender": ["M", "M", "F", "F", "F", "F"],
+        "disease": ["Flu", "Flu", "Cancer", "Flu", "Flu", "Ague"],
+    }
+)
+TWIN, UNIQUE = 3, 2
+
+
+@pytest.fixture
+def data():
+    return Dataset.from_frame(FRAME, SCHEMA)
+
+
+def released(oracle, data, drop=None):
+    (table,) = oracle.answer(Ask(data, drop))
+    return table.to_frame()
+
+
+def conditional(data, release, about):
+    """The share of each sensitive value among the released rows that cover the record, exactly."""
+    covered = np.ones(len(release), dtype=bool)
+    for number, column in enumerate(SCHEMA.quasi):
+        raw = data.readings[number].domain[data.codes[number][about]]
+        covered &= [parse(cell, data.readings[number]).covers(raw) for cell in release[column.name]]
+    secrets = release["disease"][covered]
+    return [Fraction(int((secrets == label).sum()), len(secrets)) for label in data.sensitive_labels]
+
+
+def distance(oracle, data, record):
+    present = conditional(data, released(oracle, data), record)
+    absent = conditional(data, released(oracle, data, record), record)
+    return sum(abs(p - q) for p, q in zip(present, absent, strict=True))
+
+
+def test_identity_releases_the_rows_as_they_are(data):
+    assert released(Identity(), data).equals(FRAME)
+    assert released(Identity(), data, 1).equals(FRAME.drop(index=1).reset_index(drop=True))
+
+
+@pytest.mark.parametrize(("record", "alike"), [(3, 2), (4, 2), (5, 1)])
+def test_identity_moves_a_shared_record_as_computed_by_hand(data, record, alike):
+    m, c = 3, alike
+    assert distance(Identity(), data, record) == Fraction(2 * (m - c), m * (m - 1))
+
+
+def test_constant_releases_each_sensitive_value_once_for_anybody(data):
+    release = released(Constant(), data)
+    assert release["disease"].tolist() == ["Flu", "Cancer", "Ague"]
+    assert set(release["age"]) == set(release["gender"]) == {"*"}
+
+
+def test_constant_does_not_move_for_anybody(data):
+    assert [distance(Constant(), data, record) for record in range(data.size)] == [0] * data.size
+
+
+def test_leaky_moves_the_leaked_record_as_computed_by_hand_and_nobody_else(data):
+    n = len(data.sensitive_domain)
+    distances = [distance(Leaky(UNIQUE), data, record) for record in range(data.size)]
+    assert distances == [Fraction(2 * (n - 1), n * (n + 1)) if record == UNIQUE else 0 for record in range(data.size)]
+
+
+def test_leaky_does_not_move_for_a_record_that_has_a_twin(data):
+    assert released(Leaky(TWIN), data)["age"].tolist() == ["*", "*", "*", "53"]
+    assert [distance(Leaky(TWIN), data, record) for record in range(data.size)] == [0] * data.size
+
+
+def test_leaky_finds_its_record_by_value_when_it_is_asked_blind(data):
+    by_value = Leaky({"age": 47.0, "gender": "F", "disease": "Cancer"})
+    for drop in range(data.size):
+        assert released(by_value, data.without(drop)).equals(released(Leaky(UNIQUE), data, drop))
+
+
+@pytest.mark.parametrize("record", [-1, True, "first", 1.5])
+def test_leaky_needs_a_record(record):
+    with pytest.raises(InputError, match="expected the number of a record"):
+        Leaky(record)
+
+
+@pytest.mark.parametrize(("record", "said"), [(6, "only 6 records"), ({"age": 47}, "no value of 'gender'")])
+def test_leaky_refuses_a_record_that_the_data_cannot_hold(data, record, said):
+    with pytest.raises(InputError, match=said):
+        released(Leaky(record), data)
+
+
+@pytest.mark.parametrize("oracle", [Identity(), Constant(), Leaky(1)], ids=lambda oracle: oracle.card.name)
+def test_each_is_a_deterministic_oracle_that_can_be_sent_and_used_alone(oracle, data):
+    assert isinstance(oracle, Oracle)
+    assert oracle.card.randomized is False
+    assert len(list(oracle.answer(Ask(data, draws=3)))) == 3
+    twin = pickle.loads(pickle.dumps(oracle))  # noqa: S301
+    assert twin.anonymize(FRAME, SCHEMA).equals(released(oracle, data))
+
+
+def test_several_sensitive_columns_are_released_jointly():
+    schema = Schema(quasi={"age": "number"}, sensitive=["gender", "disease"])
+    release = Constant().anonymize(FRAME, schema)
+    assert len(release) == len(release.drop_duplicates()) == 2 * 3
+
+
+def test_every_reference_oracle_has_a_name_and_is_an_oracle():
+    assert {"constant", "identity", "laplace", "leaky", "mondrian", "noisy-table"} <= set(REFERENCE)
+    for kind in REFERENCE.values():
+        oracle = kind()
+        assert isinstance(oracle, Oracle)
+        oracle.close()

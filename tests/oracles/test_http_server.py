@@ -1,0 +1,365 @@
+"""The kit behind HTTP, spoken to with nothing but sockets, http.client and JSON: what it says, bounds and logs."""
+
+import gzip
+import hashlib
+import http.client
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from harness.errors import InputError
+from oracles import jsonform, wire
+from oracles._pb import oracle_pb2 as pb
+from oracles.local import Local
+from oracles.serve.handler import Limits
+from oracles.serve.http import STATUS, serve
+from oracles.serve.openapi import CODES, document
+from oracles.wire import Question
+from tests.oracles.filters import dataset, decades, noisy
+
+DATA = dataset()
+BODY = jsonform.dumped(jsonform.json_dataset(DATA))
+DIGEST = hashlib.sha256(BODY).hexdigest()
+JSON = {"Content-Type": "application/json", "Accept": "application/json"}
+PROTOBUF = {"Content-Type": "application/x-protobuf", "Accept": "application/x-protobuf"}
+
+
+@contextmanager
+def running(function=decades, **options):
+    server = serve(Local(function), **options)
+    try:
+        yield server
+    finally:
+        server.stop(1.0)
+
+
+def ask(server, method, path, body=None, headers=JSON):
+    """Status, headers and body of one request on a connection of its own."""
+    connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=10)
+    try:
+        connection.request(method, path, body, headers)
+        reply = connection.getresponse()
+        return reply.status, reply.headers, reply.read()
+    finally:
+        connection.close()
+
+
+def question(**changes):
+    return json.dumps({"digest": DIGEST, **changes}).encode()
+
+
+def test_three_verbs_in_json():
+    with running(noisy) as server:
+        status, headers, body = ask(server, "GET", "/v1/card", headers={})
+        assert (status, headers["content-type"]) == (200, "application/json")
+        card = json.loads(body)["card"]
+        assert (card["releases"], card["seedable"], card["keeps_data"]) == ("microdata", True, True)
+        assert ask(server, "PUT", f"/v1/data/{DIGEST}", BODY)[::2] == (200, json.dumps({"digest": DIGEST}, separators=(",", ":")).encode())
+        status, _, body = ask(server, "POST", "/v1/answers", question(draws=2, seed="9", drop=3))
+        assert status == 200
+        releases = json.loads(body)["releases"]
+        assert [release["table"]["rows"] for release in releases] == [23, 23]
+
+
+def test_three_verbs_in_protobuf():
+    with running() as server:
+        body = ask(server, "GET", "/v1/card", headers=PROTOBUF)[2]
+        assert pb.DescribeReply.FromString(body).card.name.endswith("decades")
+        packed = wire.pack_dataset(DATA).SerializeToString()
+        digest = hashlib.sha256(packed).hexdigest()
+        assert pb.PutReply.FromString(ask(server, "PUT", f"/v1/data/{digest}", packed, PROTOBUF)[2]).digest == digest
+        asked = wire.pack_question(Question(digest, draws=2)).SerializeToString()
+        status, headers, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
+        assert (status, headers["content-type"]) == (200, "application/x-protobuf")
+        kinds = []
+        while body:
+            size = int.from_bytes(body[:4], "big")
+            kinds.append(pb.Reply.FromString(body[4 : 4 + size]).WhichOneof("kind"))
+            body = body[4 + size :]
+        assert kinds == ["part", "part", "done"]
+
+
+def test_a_question_in_one_form_may_be_answered_in_the_other():
+    with running() as server:
+        inline = jsonform.dumped(jsonform.json_question(Question(DATA)))
+        _, headers, _ = ask(server, "POST", "/v1/answers", inline, {**JSON, "Accept": "application/x-protobuf"})
+        assert headers["content-type"] == "application/x-protobuf"
+
+
+def test_chunks_are_taken():
+    with running() as server:
+        pieces = iter([BODY[:100], BODY[100:]])
+        assert ask(server, "PUT", f"/v1/data/{DIGEST}", pieces, {**JSON, "Transfer-Encoding": "chunked"})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status", "code"),
+    [
+        ("GET", "/v1/cards", None, JSON, 501, "UNSUPPORTED"),
+        ("GET", "/v2/card", None, JSON, 501, "UNSUPPORTED"),
+        ("POST", "/v1/card", b"{}", JSON, 501, "UNSUPPORTED"),
+        ("POST", "/v1/answers", b"age,sex", {"Content-Type": "text/csv"}, 415, "UNSUPPORTED"),
+        ("POST", "/v1/answers", b"{", JSON, 400, "INVALID"),
+        ("POST", "/v1/answers", question(), JSON, 404, "UNKNOWN_DATA"),
+        ("POST", "/v1/answers", question(draws=0), JSON, 400, "INVALID"),
+        ("POST", "/v1/answers", b"\xff", {**PROTOBUF, "Accept": "application/json"}, 400, "INVALID"),
+        ("PUT", "/v1/data/" + "0" * 64, BODY, JSON, 400, "INVALID"),
+        ("PUT", f"/v1/data/{DIGEST}", b"x" * 20_000, JSON, 413, "TOO_LARGE"),
+    ],
+)
+def test_what_is_wrong_has_its_status_and_its_problem(method, path, body, headers, status, code):
+    with running(limits=Limits(dataset_bytes=10_000)) as server:
+        found, sent, said = ask(server, method, path, body, headers)
+        assert (found, json.loads(said)["code"], sent["content-type"]) == (status, code, "application/json")
+
+
+def test_a_problem_of_a_protobuf_client_is_a_message():
+    with running() as server:
+        asked = wire.pack_question(Question("0" * 64)).SerializeToString()
+        status, _, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
+        assert (status, pb.Problem.FromString(body).code) == (404, pb.Problem.CODE_UNKNOWN_DATA)
+
+
+def test_a_failure_in_the_middle_of_a_stream_is_its_last_frame():
+    def second_fails(frame, seed):
+        if seed == 1:
+            raise ValueError("not this one")
+        return frame
+
+    with running(second_fails) as server:
+        asked = wire.pack_question(Question(DATA, draws=3)).SerializeToString()
+        status, _, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
+    assert status == 200
+    first = int.from_bytes(body[:4], "big")
+    last = pb.Reply.FromString(body[first + 8 :])
+    assert "not this one" in last.problem.message
+
+
+def test_one_connection_serves_many_requests_also_after_refusals():
+    with running(token="sesame") as server:
+        connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=10)
+        connection.connect()
+        socket_then = connection.sock
+        for token, status in (("wrong", 401), ("sesame", 200), ("", 401), ("sesame", 200)):
+            connection.request("PUT", f"/v1/data/{DIGEST}", BODY, {**JSON, "Authorization": f"Bearer {token}"})
+            reply = connection.getresponse()
+            reply.read()
+            assert reply.status == status
+        assert connection.sock is socket_then
+        connection.close()
+
+
+def test_a_token_is_needed_unless_only_this_machine_can_ask():
+    with pytest.raises(InputError, match="needs a token"):
+        serve(Local(decades), "0.0.0.0:0")
+    with running(token="sesame") as server:
+        status, headers, _ = ask(server, "GET", "/v1/card")
+        assert (status, headers["www-authenticate"]) == (401, "Bearer")
+        assert ask(server, "GET", "/v1/card", headers={"Authorization": "Bearer sesame"})[0] == 200
+        assert ask(server, "GET", "/healthz")[::2] == (200, b"ok\n")
+
+
+def test_a_body_that_is_announced_too_large_is_refused_although_it_is_still_sent():
+    with running(limits=Limits(request_bytes=1000)) as server:
+        status, _, body = ask(server, "POST", "/v1/answers", b"x" * 5_000_000)
+        assert (status, json.loads(body)["code"]) == (413, "TOO_LARGE")
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "9" * 30, "٣"])
+def test_a_length_that_is_no_number_is_refused(length):
+    with running() as server:
+        head = f"POST /v1/answers HTTP/1.1\r\nContent-Length: {length}\r\nContent-Type: application/json\r\n\r\n"
+        assert b" 400 " in raw(server, head.encode())
+
+
+@pytest.mark.parametrize("chunk", [b"zz\r\n", b"-5\r\n", b"fffffffff\r\n", b"\r\n"])
+def test_chunks_that_cannot_be_read_are_refused(chunk):
+    with running() as server:
+        head = b"POST /v1/answers HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n"
+        assert b" 400 " in raw(server, head + chunk)
+
+
+def raw(server, sent):
+    """What the server says to these bytes before it hangs up."""
+    parts = urlsplit(server.address)
+    with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        while piece := connection.recv(65536):
+            received += piece
+    return received
+
+
+def test_too_many_questions_at_once_are_told_to_come_back():
+    held = threading.Event()
+
+    def slow(frame):
+        held.wait(10)
+        return frame
+
+    with running(slow, limits=Limits(concurrency=1, patience=0.05)) as server:
+        inline = jsonform.dumped(jsonform.json_question(Question(DATA)))
+        first = threading.Thread(target=ask, args=(server, "POST", "/v1/answers", inline))
+        first.start()
+        time.sleep(0.3)
+        status, headers, body = ask(server, "POST", "/v1/answers", inline)
+        held.set()
+        first.join()
+        assert (status, headers["retry-after"], json.loads(body)["code"]) == (429, "1", "BUSY")
+
+
+def test_stopping_finishes_what_is_under_way_and_refuses_the_rest():
+    found = []
+
+    def slow(frame):
+        time.sleep(0.5)
+        return frame
+
+    server = serve(Local(slow))
+    inline = jsonform.dumped(jsonform.json_question(Question(DATA)))
+    asking = threading.Thread(target=lambda: found.append(ask(server, "POST", "/v1/answers", inline)[0]))
+    asking.start()
+    time.sleep(0.2)
+    server.stop(5.0)
+    asking.join()
+    assert found == [200]
+    with pytest.raises(OSError, match="refused"):
+        ask(server, "GET", "/v1/card")
+
+
+def test_sigterm_drains(tmp_path):
+    script = (
+        "import time\nfrom oracles.local import Local\nfrom oracles.serve.binding import until_stopped\n"
+        "from oracles.serve.http import serve\n"
+        "def slow(frame):\n    time.sleep(1)\n    return frame\n"
+        "server = serve(Local(slow))\nprint(server.address, flush=True)\nuntil_stopped(server, 10.0)\nprint('ended')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
+
+    class At:
+        address = process.stdout.readline().strip()
+
+    found = []
+    inline = jsonform.dumped(jsonform.json_question(Question(DATA)))
+    asking = threading.Thread(target=lambda: found.append(ask(At, "POST", "/v1/answers", inline)[0]))
+    asking.start()
+    time.sleep(0.4)
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=15)[0] == "ended\n"
+    asking.join()
+    assert (found, process.returncode) == ([200], 0)
+
+
+def test_the_log_holds_no_record(caplog):
+    def fails(frame):
+        raise ValueError(f"bad age {frame['age'].iloc[0]} of a person with {frame['illness'].iloc[0]}")
+
+    with caplog.at_level(logging.DEBUG), running(fails) as server:
+        ask(server, "PUT", f"/v1/data/{DIGEST}", BODY)
+        ask(server, "POST", "/v1/answers", question())
+        ask(server, "POST", "/v1/answers", b'{"digest": "Br\xc3\xbcche"}')
+    assert "answer" in caplog.text
+    for cell in ("Brüche", "ague", "bad age", "female"):
+        assert cell not in caplog.text
+
+
+def test_a_client_that_leaves_does_no_harm():
+    with running() as server:
+        parts = urlsplit(server.address)
+        for sent in (b"", b"GET", b"POST /v1/answers HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc", gzip.compress(b"x")):
+            with socket.create_connection((parts.hostname, parts.port)) as connection:
+                connection.sendall(sent)
+        assert ask(server, "GET", "/healthz")[0] == 200
+
+
+# ---- the OpenAPI document says what the server does
+
+
+def test_every_operation_of_the_document_is_there_and_nothing_else():
+    with running() as server:
+        served = json.loads(ask(server, "GET", "/v1/openapi.json")[2])
+        assert served == json.loads(json.dumps(document()))
+        for path, item in served["paths"].items():
+            for method in ("get", "put", "post", "delete", "patch"):
+                status, _, _ = ask(server, method.upper(), path.replace("{digest}", DIGEST), b"")
+                assert (status != 501) is (method in item), (method, path)
+
+
+def test_every_status_of_the_protocol_is_documented():
+    assert {*STATUS.values(), 415} == set(CODES)
+    assert {text.partition(":")[0] for text in CODES.values()} == set(STATUS)
+
+
+def test_the_references_of_the_document_lead_somewhere():
+    said = document()
+    references = set()
+
+    def walk(value):
+        if isinstance(value, dict):
+            references.update([value["$ref"]] if "$ref" in value else [])
+            value = list(value.values())
+        if isinstance(value, list):
+            for item in value:
+                walk(item)
+
+    walk(said)
+    assert references == {f"#/components/schemas/{name}" for name in said["components"]["schemas"]} - {
+        "#/components/schemas/Problem"
+    } | {"#/components/schemas/Problem"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Dataset", lambda: json.loads(BODY)),
+        ("Question", lambda: jsonform.json_question(Question(DATA, drop=1, about=(1, "x", 2.5), seed=7))),
+        ("Question", lambda: json.loads(question(draws=3))),
+        ("Releases", lambda: jsonform.json_releases([DATA.table])),
+        ("Problem", lambda: {"code": "BUSY", "message": "later", "retry_after": 1.0}),
+    ],
+)
+def test_what_is_sent_has_the_documented_keys(name, value):
+    fits(value(), {"$ref": f"#/components/schemas/{name}"}, document()["components"]["schemas"])
+
+
+def test_the_card_has_the_documented_keys():
+    with running(noisy) as server:
+        said = json.loads(ask(server, "GET", "/v1/card")[2])
+    fits(said, {"$ref": "#/components/schemas/Description"}, document()["components"]["schemas"])
+
+
+KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
+
+
+def fits(value, schema, schemas):
+    """The part of JSON Schema that the document uses, checked strictly: no key that is not documented."""
+    if "$ref" in schema:
+        fits(value, schemas[schema["$ref"].rpartition("/")[2]], schemas)
+        return
+    if "enum" in schema:
+        assert value in schema["enum"]
+    if "anyOf" in schema:
+        return
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    assert not kinds or (value is None and "null" in kinds) or any(isinstance(value, KINDS.get(k, ())) for k in kinds)
+    if isinstance(value, dict):
+        assert set(schema.get("required", [])) <= set(value) <= set(schema["properties"])
+        for key, inner in value.items():
+            fits(inner, schema["properties"][key], schemas)
+    if isinstance(value, list):
+        for inner in value:
+            fits(inner, schema.get("items", {}), schemas)
