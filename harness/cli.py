@@ -1,16 +1,22 @@
-"""The command `harness`: demo, plan, run. A door: it turns words into plans and outcomes into exit codes."""
+"""The command `harness`: demo, plan, run, verify, serve. A door: words become plans, outcomes exit codes."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import ssl
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError, InputError
+
+if TYPE_CHECKING:
+    from oracles.serve.binding import Running
 
 INTERRUPTED = 130
 REPORT, SUMMARY = "report.json", "summary.txt"
@@ -55,8 +61,22 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("file", type=Path, help="audit.toml")
     run.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and report (NAME.audit)")
     run.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")
+    run.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786, or local:N")
     run.add_argument("--reveal", action="store_true", help="show raw records in the report")
     run.set_defaults(perform=_run)
+
+    serve = commands.add_parser("serve", help="the vendor's kit: offer an anonymizer to an auditor")
+    serve.add_argument("address", help="python:package.module:function, or any other oracle")
+    where = serve.add_mutually_exclusive_group(required=True)
+    where.add_argument("--http", metavar="HOST:PORT", help="as an HTTP API, protobuf and JSON")
+    where.add_argument("--grpc", metavar="HOST:PORT", help="as a gRPC service")
+    where.add_argument("--stdio", action="store_true", help="as frames on standard input and output")
+    serve.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="for the anonymizer: k=5")
+    serve.add_argument("--token-env", metavar="NAME", help="environment variable with the token callers must present")
+    serve.add_argument("--cert", type=Path, help="PEM certificate of this server, for TLS")
+    serve.add_argument("--key", type=Path, help="PEM key of that certificate")
+    serve.add_argument("--client-ca", type=Path, help="PEM certificate that signed those of the callers (mutual TLS)")
+    serve.set_defaults(perform=_serve)
 
     verify = commands.add_parser("verify", help="recompute chain and verdict from a journal, without the oracle")
     verify.add_argument("folder", type=Path, help="the --out folder of a run")
@@ -101,7 +121,8 @@ def _plan(chosen: argparse.Namespace) -> int:
 
 def _run(chosen: argparse.Namespace) -> int:
     import oracles
-    from harness.doors import audited, shown
+    from harness.doors import audited, executor_for, shown
+    from harness.executors import Cluster
     from harness.planfile import load
     from harness.report import Report
 
@@ -111,7 +132,8 @@ def _run(chosen: argparse.Namespace) -> int:
     source = {"address": planned.address, "options": planned.options}
     oracle = oracles.open(planned.address, **planned.options)
     start = time.monotonic()
-    with audited(planned.plan, oracle, workers=planned.workers, out=out, source=source) as audit:
+    executor = Cluster(chosen.cluster) if chosen.cluster else executor_for(planned.workers, oracle)
+    with audited(planned.plan, oracle, executor, out=out, source=source) as audit:
         findings = []
         try:
             for finding in shown(audit):
@@ -128,6 +150,76 @@ def _run(chosen: argparse.Namespace) -> int:
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
     _tell(f"{len(findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
     return report.verdict.outcome.exit_code
+
+
+def _serve(chosen: argparse.Namespace) -> int:
+    import oracles
+    from oracles.serve.binding import until_stopped
+
+    sink = None
+    if chosen.stdio:
+        from oracles.serve import stdio
+
+        sink = stdio.claimed_stdout()  # before the vendor's module is imported, which may print
+    _let_import(Path.cwd() / "audit.toml")
+    oracle = oracles.open(chosen.address, **_options(chosen.option))
+    if chosen.stdio:
+        stdio.serve(oracle, sink=sink)
+        return 0
+    token = _token(chosen.token_env)
+    if chosen.grpc:
+        from oracles.serve.grpc import Tls, serve
+
+        tls = Tls(*(path.read_bytes() for path in _certificates(chosen))) if chosen.cert else None
+        server: Running = serve(oracle, chosen.grpc, token=token, tls=tls)
+    else:
+        from oracles.serve import http
+
+        server = http.serve(oracle, chosen.http, token=token, tls=_tls_context(chosen) if chosen.cert else None)
+    _tell(f"{oracle.card.name} is served at {server.address}; stop it with Ctrl-C")
+    until_stopped(server)
+    return 0
+
+
+def _options(words: Sequence[str]) -> dict[str, object]:
+    """NAME=VALUE with values as in TOML; a word that is none is a text."""
+    options: dict[str, object] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise InputError(f"--option {word!r}: expected NAME=VALUE, such as k=5")
+        try:
+            options[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            options[name] = value
+    return options
+
+
+def _token(name: str | None) -> str | None:
+    if name is None:
+        return None
+    if not os.environ.get(name):
+        raise InputError(f"--token-env {name}: that environment variable is not set, or empty")
+    return os.environ[name]
+
+
+def _certificates(chosen: argparse.Namespace) -> list[Path]:
+    if chosen.key is None:
+        raise InputError("--cert needs --key, the key of that certificate")
+    return [path for path in (chosen.cert, chosen.key, chosen.client_ca) if path is not None]
+
+
+def _tls_context(chosen: argparse.Namespace) -> ssl.SSLContext:
+    _certificates(chosen)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(chosen.cert, chosen.key)
+        if chosen.client_ca is not None:
+            context.load_verify_locations(chosen.client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except OSError as error:
+        raise InputError(f"--cert {chosen.cert}: the certificate or its key cannot be used: {error}") from None
+    return context
 
 
 def _verify(chosen: argparse.Namespace) -> int:

@@ -72,7 +72,7 @@ def audit(
         blind=blind,
     )
     oracle = as_oracle(anonymizer)
-    with audited(plan, oracle, workers=workers, out=Path(out) if out else None) as running:
+    with audited(plan, oracle, executor_for(workers, oracle), out=Path(out) if out else None) as running:
         findings = list(shown(running, progress))
         return Report.of(running, findings, reveal=reveal)
 
@@ -97,7 +97,7 @@ def _dataset(
 
 @contextmanager
 def audited(
-    plan: Plan, oracle: Oracle, *, workers: int = 1, out: Path | None = None, source: Mapping[str, Any] | None = None
+    plan: Plan, oracle: Oracle, executor: Mapper, *, out: Path | None = None, source: Mapping[str, Any] | None = None
 ) -> Iterator[Audit]:
     """An audit ready to run, with its journal in `out`; closes both journal and oracle."""
     with ExitStack() as stack:
@@ -106,7 +106,7 @@ def audited(
         if out is not None:
             owner = {"plan": plan.identity(), "oracle": dict(source or {"name": oracle.card.name})}
             journal = stack.enter_context(Journal(out / JOURNAL, owner))
-        yield Audit(plan, oracle, journal, executor_for(workers, oracle))
+        yield Audit(plan, oracle, journal, executor)
 
 
 def executor_for(workers: int, oracle: Oracle) -> Mapper:

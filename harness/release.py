@@ -243,7 +243,9 @@ def _listing(names: Sequence[str]) -> str:
 def checked_predictions(rows: object, draws: int, values: int) -> Predictions:
     """An oracle's predictions, or a ReleaseError: finite, non-negative, rows sum to 1, shape as asked."""
     try:
-        array = np.ascontiguousarray(rows, dtype=np.float64)  # one order in memory, so that sums are the same everywhere
+        array = np.ascontiguousarray(
+            rows, dtype=np.float64
+        )  # one order in memory, so that sums are the same everywhere
     except (TypeError, ValueError):
         raise ReleaseError(
             "the predictions are not an array of numbers; expected one row of probabilities per draw"

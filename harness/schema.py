@@ -68,7 +68,7 @@ class Column:
             raise InputError(f"column {self.name!r}: binning {self.binning!r} is not known; {hint}")
 
     def binned(self, numbers: pd.Series[Any]) -> pd.Series[Any]:
-        """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D, or in equal widths; right ends belong."""
+        """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D or in equal widths, right ends in."""
         known = numbers.dropna().to_numpy(np.float64)
         assert self.bins is not None
         steps = np.arange(1, self.bins) / self.bins

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import email.utils
 import os
-import socket
 import ssl
 import threading
 import time
@@ -17,12 +16,10 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import requests
 import urllib3
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from harness.errors import InputError, OracleError, ReleaseError
 from oracles.csvtext import quoted
+from oracles.watch import Watch, WatchedAdapter
 
 PIECE = 1 << 16
 MOST_REDIRECTS = 5
@@ -122,7 +119,7 @@ class Web:
         """Sends a request and gives its reply; all of it must be over within the timeout, however it trickles."""
         address = path if "://" in path else self.base + path
         seconds = self.timeout if seconds is None else min(seconds, self.timeout)
-        with _Watch(seconds) as watch, _told(self.base, watch):
+        with Watch(seconds) as watch, _told(self.base, watch):
             response = self._followed(method, address, body, {**self._headers, **(headers or {})}, params, seconds)
             with response:
                 lowered = {name.lower(): value for name, value in response.headers.items()}
@@ -186,7 +183,7 @@ class Web:
             session = self._mine.session = requests.Session()
             session.auth = self._auth  # set even without a token, or requests would look into ~/.netrc
             for scheme in ("http://", "https://"):
-                session.mount(scheme, _Adapter())
+                session.mount(scheme, WatchedAdapter())
             with self._lock:
                 self._sessions.append(session)
         return session
@@ -249,91 +246,11 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise OracleError("the compressed reply ends in the middle", retryable=True)
 
 
-# ---- the deadline. A socket's timeout starts again with every byte, so a watch shuts the socket down in time.
-
-_using = threading.local()
-
-
-class _Watch:
-    """Shuts the connection that this thread uses down once `seconds` are over."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds, self.late = seconds, False
-        self.connection: Any = None
-        self._timer = threading.Timer(seconds, self._cut)
-        self._timer.daemon = True
-
-    def __enter__(self) -> _Watch:
-        _using.watch = self
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    def uses(self, connection: Any) -> None:
-        self.connection = connection
-        if self.late:
-            raise TimeoutError
-
-    def _cut(self) -> None:
-        self.late = True
-        sock = getattr(self.connection, "connected", None) or getattr(self.connection, "sock", None)
-        if sock is not None:
-            with suppress(OSError):  # beneath TLS, whose own shutdown would wait for the other side
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)
-
-
-class _Watched:
-    """A connection that tells the thread's watch when it is in use."""
-
-    connected: Any = None  # its socket, also where http.client has let go of it: a body that ends with the connection
-
-    def connect(self) -> None:
-        self.connected = None
-        _using.watch.uses(self)
-        super().connect()  # type: ignore[misc]
-        self.connected = self.sock  # type: ignore[attr-defined]
-
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        _using.watch.uses(self)
-        super().request(*args, **kwargs)  # type: ignore[misc]
-
-
-class _Connection(_Watched, HTTPConnection):
-    pass
-
-
-class _SecureConnection(_Watched, HTTPSConnection):
-    pass
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _SecureConnection
-
-
-class _Adapter(HTTPAdapter):
-    """requests' own adapter with watched connections, also through proxies."""
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
-
-    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(*args, **kwargs)
-        manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
-        return manager
-
-
 # ---- what went wrong, in our words
 
 
 @contextmanager
-def _told(base: str, watch: _Watch) -> Iterator[None]:
+def _told(base: str, watch: Watch) -> Iterator[None]:
     """Whatever the libraries raise as an OracleError that says what happened, and whether asking again may help."""
     try:
         yield

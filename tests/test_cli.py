@@ -221,3 +221,61 @@ def test_verify_says_that_an_audit_is_not_finished(folder):
     run = harness("verify", "out", cwd=folder)
     assert run.returncode == 2
     assert "the audit is not finished" in run.stderr
+
+
+def serving(*words, cwd) -> tuple[subprocess.Popen, str]:
+    """A server started from the command line, and the address it tells."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "harness.cli", "serve", *words]
+    server = subprocess.Popen(command, cwd=cwd, stderr=subprocess.PIPE, text=True, env=environment)
+    assert server.stderr is not None
+    line = server.stderr.readline()
+    assert "is served at" in line, line
+    return server, line.split("served at ")[1].split(";")[0]
+
+
+@pytest.mark.parametrize("transport", ["--http", "--grpc"])
+def test_a_served_anonymizer_is_audited_like_a_local_one(folder, transport):
+    server, address = serving(
+        "reference:mondrian", transport, "127.0.0.1:0", "--option", "k=2", "--option", "cells=regions", cwd=folder
+    )
+    try:
+        (folder / "remote.toml").write_text(
+            GOOD.replace("reference:mondrian", address).replace('[oracle.options]\nk = 2\ncells = "regions"\n', "")
+        )
+        remote = json.loads(harness("run", "remote.toml", "--out", "remote", "--json", cwd=folder).stdout)
+        local = json.loads(harness("run", "audit.toml", "--out", "local", "--json", cwd=folder).stdout)
+        assert remote["findings"] == local["findings"]
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=20) == 0
+
+
+def test_a_process_that_speaks_frames_is_audited_like_a_local_one(folder):
+    command = (
+        f"cmd:{sys.executable} -m harness.cli serve reference:mondrian --stdio --option k=2 --option cells=regions"
+    )
+    options = f'[oracle.options]\nframes = true\n[oracle.options.env]\nPYTHONPATH = "{ROOT}"\n'
+    (folder / "framed.toml").write_text(
+        GOOD.replace("reference:mondrian", command).replace('[oracle.options]\nk = 2\ncells = "regions"\n', options)
+    )
+    framed = harness("run", "framed.toml", "--out", "framed", "--json", cwd=folder)
+    assert framed.returncode == 1, framed.stderr
+    local = json.loads(harness("run", "audit.toml", "--out", "local", "--json", cwd=folder).stdout)
+    assert json.loads(framed.stdout)["findings"] == local["findings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("reference:mondrian", "--http", "0.0.0.0:0"), "token"),
+        (("reference:mondrian", "--http", "127.0.0.1:0", "--option", "k"), "expected NAME=VALUE"),
+        (("reference:mondrian", "--http", "127.0.0.1:0", "--token-env", "NOWHERE"), "not set"),
+        (("reference:mondrian", "--grpc", "127.0.0.1:0", "--cert", "x.pem"), "--cert needs --key"),
+        (("reference:mondrian",), "required"),
+    ],
+)
+def test_a_server_that_may_not_be_is_refused(folder, words, why):
+    run = harness("serve", *words, cwd=folder)
+    assert run.returncode == 2
+    assert why in run.stderr

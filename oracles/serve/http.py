@@ -7,8 +7,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
@@ -49,8 +49,10 @@ class Server:
 
     def stop(self, grace: float = 30.0) -> None:
         """Take no more questions, give those under way `grace` seconds, end."""
+        end = time.monotonic() + grace
         self.handler.drain(grace)
         self._http.shutdown()
+        self._http.spoken(max(1.0, end - time.monotonic()))
         self._http.server_close()
         self._http.hang_up()
         self._thread.join(1.0)
@@ -88,6 +90,8 @@ class _Threading(ThreadingHTTPServer):
         self._places = threading.BoundedSemaphore(CONNECTIONS)
         self._lock = threading.Lock()
         self._open: set[Any] = set()
+        self._changed = threading.Condition()
+        self._speaking = 0
         super().__init__(address, _Exchange)
         if tls is not None:  # hands are shaken in the connection's own thread, at its first read
             self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
@@ -108,6 +112,23 @@ class _Threading(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is nothing to tell."""
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """While a request is answered, from its head to the last byte of the reply."""
+        with self._changed:
+            self._speaking += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._speaking -= 1
+                self._changed.notify_all()
+
+    def spoken(self, seconds: float) -> None:
+        """Wait until every reply under way is out."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._speaking == 0, seconds)
 
     def hang_up(self) -> None:
         with self._lock:
@@ -140,19 +161,25 @@ class _Exchange(BaseHTTPRequestHandler):
         """The handler has its own log, which holds no data."""
 
     def _performed(self, routes: dict[str, Any]) -> None:
-        self._left = 0
-        try:
-            self._left = self._announced()
-            perform = routes.get(self.path)
-            if perform is None:
-                raise Refused(f"there is no {self.command} {self.path[:100]} here", code="UNSUPPORTED")
-            if self.path not in ("/healthz", "/v1/openapi.json"):
-                self.server.handler.admit(self.headers.get("Authorization"))
-            perform()
-        except Refused as refused:
-            self._discard()  # or a client that is still sending would never read why
-            self._refuse(refused)
-        self._discard()
+        with self.server.speaking():
+            self._left = 0
+            try:
+                self._left = self._announced()
+                self._admitted(routes)()
+            except Refused as refused:
+                self._discard()  # or a client that is still sending would never read why
+                self._refuse(refused)
+            self._discard()
+            self.wfile.flush()
+
+    def _admitted(self, routes: dict[str, Any]) -> Callable[[], None]:
+        """What to do, if it is done here and the caller may ask for it."""
+        perform: Callable[[], None] | None = routes.get(self.path)
+        if perform is None:
+            raise Refused(f"there is no {self.command} {self.path[:100]} here", code="UNSUPPORTED")
+        if self.path not in ("/healthz", "/v1/openapi.json"):
+            self.server.handler.admit(self.headers.get("Authorization"))
+        return perform
 
     def _limit(self) -> int:
         limits = self.server.handler.limits

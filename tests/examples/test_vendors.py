@@ -66,7 +66,8 @@ def test_the_shell_vendor_is_audited_like_the_same_function_in_python(monkeypatc
     folder = EXAMPLES / "vendor-shell"
     monkeypatch.chdir(folder)
     planned = load("audit.toml")
-    with_awk = harness.audit(oracles.open(planned.address, **planned.options), planned.plan.data, epsilon=0.5, workers=2)
+    oracle = oracles.open(planned.address, **planned.options)
+    with_awk = harness.audit(oracle, planned.plan.data, epsilon=0.5, workers=2)
     assert same_findings(with_awk, harness.audit(in_awk, folder / "people.csv", **CLAIM))
     assert len(with_awk.findings) == 60
 

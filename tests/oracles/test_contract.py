@@ -25,7 +25,18 @@ from harness.values.atoms import cell_text, number
 from oracles.local import Local
 from oracles.serve import grpc as grpc_kit
 from oracles.serve import http as http_kit
-from tests.oracles.filters import FUNCTIONS, PREDICTING, QUASI, REFERENCE, Known, dataset, named, noisy, people, travelled
+from tests.oracles.filters import (
+    FUNCTIONS,
+    PREDICTING,
+    QUASI,
+    REFERENCE,
+    Known,
+    dataset,
+    named,
+    noisy,
+    people,
+    travelled,
+)
 from tests.oracles.servers import serving
 
 HERE = Path(__file__).parent

@@ -65,7 +65,8 @@ def test_three_verbs_in_json():
         assert (status, headers["content-type"]) == (200, "application/json")
         card = json.loads(body)["card"]
         assert (card["releases"], card["seedable"], card["keeps_data"]) == ("microdata", True, True)
-        assert ask(server, "PUT", f"/v1/data/{DIGEST}", BODY)[::2] == (200, json.dumps({"digest": DIGEST}, separators=(",", ":")).encode())
+        status, _, body = ask(server, "PUT", f"/v1/data/{DIGEST}", BODY)
+        assert (status, json.loads(body)) == (200, {"digest": DIGEST})
         status, _, body = ask(server, "POST", "/v1/answers", question(draws=2, seed="9", drop=3))
         assert status == 200
         releases = json.loads(body)["releases"]
@@ -100,7 +101,7 @@ def test_a_question_in_one_form_may_be_answered_in_the_other():
 def test_chunks_are_taken():
     with running() as server:
         pieces = iter([BODY[:100], BODY[100:]])
-        assert ask(server, "PUT", f"/v1/data/{DIGEST}", pieces, {**JSON, "Transfer-Encoding": "chunked"})[0] == 200
+        assert ask(server, "PUT", f"/v1/data/{DIGEST}", pieces)[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -316,9 +317,7 @@ def test_the_references_of_the_document_lead_somewhere():
                 walk(item)
 
     walk(said)
-    assert references == {f"#/components/schemas/{name}" for name in said["components"]["schemas"]} - {
-        "#/components/schemas/Problem"
-    } | {"#/components/schemas/Problem"}
+    assert references == {f"#/components/schemas/{name}" for name in said["components"]["schemas"]}
 
 
 @pytest.mark.parametrize(

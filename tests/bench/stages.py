@@ -1,0 +1,82 @@
+"""The naive pipeline of the papers beside ours, stage by stage, record by record in turn; their distances agree."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.dataset import Dataset
+from harness.distance import Samples, named
+from harness.encoding import tf
+from harness.estimate import Estimator
+from harness.inference import Bernoulli
+from harness.journal import _canonical
+from harness.oracle import Ask
+from oracles.reference import Mondrian
+from tests import naive
+from tests.bench.measuring import Section, Watch, examination
+
+OURS = ("read", "encode", "model", "distance", "journal entry")
+
+
+def stages(data: Dataset, sample: int) -> Section:
+    watch = Watch()
+    incremental, full = Mondrian(k=5), Mondrian(k=5, incremental=False)
+    examine, order = examination(data, incremental)
+    for index in order[: 10 * sample]:  # an audit is long: what most records share is soon known
+        examine(index)
+    present = examine.tables[0].to_frame()
+    for index in order[-sample:]:
+        watch("whole record", lambda index=index: examine(index))
+        ours = _ours(watch, examine, full, index)
+        theirs = _theirs(watch, data, present, full, index)
+        assert abs(ours - theirs) < 1e-9, f"record {index}: {ours} here, {theirs} there"
+    return Section(f"one record of {data.size}, Mondrian k = 5: CPU milliseconds, median of {sample}", _rows(watch))
+
+
+def _ours(watch: Watch, examine: Any, full: Mondrian, index: int) -> float:
+    data, reader = examine.plan.data, examine.reader
+    target, ask = data.record(index), Ask(data, drop=index)
+    (table,) = watch("anonymise", lambda: list(examine.oracle.answer(ask)))
+    watch("anonymise, no tricks", lambda: list(full.answer(ask)))
+    absent = watch("read", lambda: reader.read(table))
+    encoded = watch("encode", lambda: tf(reader, absent, target))
+    predicted = watch("model", lambda: Bernoulli().predict(encoded, 0)[None])
+    sides = examine.present_samples(target), Samples(predicted)
+    found = watch("distance", lambda: Estimator(named("emd")).compare(*sides, alpha=1, coupled=True, exact=True))
+    finding = examine(index)
+    watch("journal entry", lambda: _canonical({"finding": finding.entry()}))
+    return float(found.distance)
+
+
+def _theirs(watch: Watch, data: Dataset, present: pd.DataFrame, full: Mondrian, index: int) -> float:
+    quasi, sensitive = [column.name for column in data.schema.quasi], data.schema.sensitive[0].name
+    domain, target = list(data.sensitive_labels), data.record(index).quasi
+    (table,) = full.answer(Ask(data, drop=index))
+    sides = present, table.to_frame()
+    bits = watch("naive: encode", lambda: [naive.encode(side, target, quasi) for side in sides])
+    secrets = [side[sensitive] for side in sides]
+    one, other = watch(
+        "naive: model", lambda: [naive.train(x, y, domain) for x, y in zip(bits, secrets, strict=True)]
+    )
+    return float(np.abs(one - other).sum())
+
+
+def _rows(watch: Watch) -> list[dict[str, Any]]:
+    def row(stage: str, ours: float, theirs: float) -> dict[str, Any]:
+        return {"stage": stage, "ours": ours, "naive": theirs, "naive / ours": theirs / ours}
+
+    encode = watch.typical("read") + watch.typical("encode")
+    own = sum(watch.typical(stage) for stage in OURS)
+    full = watch.typical("anonymise, no tricks")
+    coded, trained = watch.typical("naive: encode"), watch.typical("naive: model")
+    whole = watch.typical("whole record")
+    return [
+        row("anonymise", watch.typical("anonymise"), full),
+        row("read and encode", encode, coded),
+        row("model", watch.typical("model"), trained),
+        {"stage": "distance", "ours": watch.typical("distance"), "naive": "", "naive / ours": ""},
+        {"stage": "journal entry", "ours": watch.typical("journal entry"), "naive": "", "naive / ours": ""},
+        row("the harness's own share", own, coded + trained),
+        row("whole record", whole, full + coded + trained),
+    ]
