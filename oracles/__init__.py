@@ -134,6 +134,9 @@ def _remote(scheme: str, make: Opener) -> Opener:
         chosen = {name: options.pop(name, None) for name in AROUND}
         if chosen["replay"] is not None:
             return Counting(Replaying(chosen["replay"]))
+        timeout = options.get("timeout", 1)
+        if not isinstance(timeout, int | float) or not timeout > 0:
+            raise InputError(f"{scheme}:{rest}: timeout must be a positive number of seconds, not {timeout!r}")
         attempts = 4 if chosen["attempts"] is None else chosen["attempts"]
         address = rest if scheme == "cmd" else f"{scheme}:{rest}"
         oracle = patiently(lambda: make(address, options), attempts)

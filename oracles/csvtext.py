@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from harness.errors import ReleaseError
+from harness.errors import InputError, ReleaseError
 from harness.table import Cells, Codes, Table
 from harness.values.atoms import cell_text
 
@@ -26,6 +26,12 @@ def quoted(text: str | bytes, most: int = SHOWN) -> str:
     if isinstance(text, bytes):
         text = text[: 4 * most].decode("utf-8", "replace")
     return repr(text[:most]) + ("…" if len(text) > most else "")
+
+
+def checked_delimiter(mark: str | None) -> str | None:
+    if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
+        raise InputError(f"delimiter must be one character, not {mark!r}")
+    return mark
 
 
 def to_csv(table: Table, delimiter: str = ",") -> bytes:

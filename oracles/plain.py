@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote
 
 from harness.errors import InputError, OracleError, ReleaseError, did_you_mean
 from harness.oracle import Ask, Card
 from harness.table import Cells, Table
-from oracles.csvtext import from_csv, quoted, to_csv
-from oracles.web import JSON_BYTES, Reply, Web, problem, require_few_parts
+from oracles.csvtext import checked_delimiter, from_csv, quoted, to_csv
+from oracles.web import JSON_BYTES, Reply, Web, on_the_same_host, problem, require_few_parts
 
 Format = Literal["csv", "json-records"]
 CSV_TYPES = ("text/csv", "application/csv", "text/plain", "application/octet-stream", "")
@@ -59,6 +59,7 @@ class Mapped:
         if self.format not in get_args(Format):
             hint = did_you_mean(str(self.format), get_args(Format))
             raise InputError(f"plain: format {self.format!r} is not known; {hint}")
+        checked_delimiter(self.delimiter)
         if self.method not in ("POST", "PUT"):
             raise InputError(f'plain: method must be "POST" or "PUT", not {self.method!r}')
         if self.seed is not None and (self.seed_place not in SEED_PLACES or not self.seed_name):
@@ -145,13 +146,14 @@ class Plain:
     def _awaited(self, reply: Reply, headers: Mapping[str, str]) -> Reply:
         """The result of a job: what stands at its location once that is there."""
         kept = {name: value for name, value in headers.items() if name != "Content-Type"}
-        place = urljoin(self._web.base + self.mapped.path, reply.headers.get("location", ""))
-        if "location" not in reply.headers or urlsplit(place)[:2] != urlsplit(self._web.base)[:2]:
-            raise OracleError(f"the reply 202 names no Location on the same host; it says {quoted(place)}")
+        location = reply.headers.get("location", "")
+        place = on_the_same_host(self._web.base + self.mapped.path, location)
+        if not location or place is None:
+            raise OracleError(f"the reply 202 names no Location on the same host; it says {quoted(location)}")
         end = time.monotonic() + self.mapped.deadline
         while (left := end - time.monotonic()) > 0:
             time.sleep(min(self.mapped.interval, left))
-            with self._web.exchange("GET", place, headers=kept) as incoming:
+            with self._web.exchange("GET", place, headers=kept, seconds=max(1.0, left)) as incoming:
                 reply = incoming.whole(self.max_reply_bytes)
             if reply.status != 202:
                 return self._good(reply)

@@ -20,7 +20,7 @@ from typing import IO, Any
 from harness.errors import InputError, OracleError, ReleaseError
 from harness.oracle import Ask, Card
 from harness.table import Table
-from oracles.csvtext import from_csv, quoted, to_csv
+from oracles.csvtext import checked_delimiter, from_csv, quoted, to_csv
 
 TICK = 0.05  # seconds between looks at what no file descriptor tells: an exit, the size of {output}
 LAST_WORDS = 4_000  # bytes of standard error that are kept
@@ -46,19 +46,19 @@ class Command:
         delimiter: str | None = None,
         columns: Sequence[str] = (),
         timeout: float = 60.0,
-        max_output: int = 64 << 20,
+        max_reply_bytes: int = 64 << 20,
         memory: int | None = None,
         env: Mapping[str, str] | None = None,
         randomized: bool | None = None,
         name: str | None = None,
     ) -> None:
         self._recipe = (command, {
-            "delimiter": delimiter, "columns": columns, "timeout": timeout, "max_output": max_output,
+            "delimiter": delimiter, "columns": columns, "timeout": timeout, "max_reply_bytes": max_reply_bytes,
             "memory": memory, "env": env, "randomized": randomized, "name": name,
         })  # fmt: skip
         self.argv = argv_of(command)
-        self.delimiter, self.columns = delimiter, tuple(columns)
-        self.timeout, self.max_output = timeout, max_output
+        self.delimiter, self.columns = checked_delimiter(delimiter), tuple(columns)
+        self.timeout, self.max_reply_bytes = timeout, max_reply_bytes
         self._argv = limited(self.argv, memory)
         self.env = {name: str(value) for name, value in (env or {}).items()}
         seedable = any("{seed}" in word for word in self.argv)
@@ -107,7 +107,7 @@ class Command:
         with self._lock:
             self._running.add(running)
         try:
-            return running.printed(self.timeout, self.max_output, output)
+            return running.printed(self.timeout, self.max_reply_bytes, output)
         finally:
             with self._lock:
                 self._running.discard(running)
@@ -116,8 +116,8 @@ class Command:
     def _written(self, output: Path) -> bytes:
         if not output.is_file():
             raise ReleaseError("the command ended well but did not write its file {output}")
-        if output.stat().st_size > self.max_output:
-            raise _too_long(self.max_output)
+        if output.stat().st_size > self.max_reply_bytes:
+            raise _too_long(self.max_reply_bytes)
         return output.read_bytes()
 
 
@@ -152,7 +152,7 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
 
 
 def _too_long(most: int) -> ReleaseError:
-    return ReleaseError(f"the command wrote more than {most} bytes; raise the option max_output if that is right")
+    return ReleaseError(f"the command wrote more than {most} bytes; raise the option max_reply_bytes if that is right")
 
 
 class Running:

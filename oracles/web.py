@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
@@ -150,10 +150,11 @@ class Web:
 
     def _redirected(self, method: str, address: str, response: requests.Response) -> str:
         """Where the server wants us to go: only elsewhere on the same host, and never with a lost body."""
-        target = urljoin(address, response.headers.get("location", ""))
-        if not _same_host(urlsplit(address), urlsplit(target)):
+        location = response.headers.get("location", "")
+        target = on_the_same_host(address, location)
+        if target is None:
             raise OracleError(
-                f"{self.base} redirects to another host, {quoted(target)}; the data goes only where you "
+                f"{self.base} redirects to another host, {quoted(location)}; the data goes only where you "
                 "address it, so give that address itself if it is right"
             )
         if method != "GET" and response.status_code not in (307, 308):
@@ -180,7 +181,7 @@ class Web:
     def _session(self) -> requests.Session:
         session: requests.Session | None = getattr(self._mine, "session", None)
         if session is None:
-            session = self._mine.session = requests.Session()
+            session = self._mine.session = _Session()
             session.auth = self._auth  # set even without a token, or requests would look into ~/.netrc
             for scheme in ("http://", "https://"):
                 session.mount(scheme, WatchedAdapter())
@@ -196,8 +197,13 @@ def _existing(option: str, file: str) -> str:
 
 
 def _base(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    try:
+        parts = urlsplit(address)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
+        good = good and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
         raise InputError(f"{address!r} is no address of a web service; expected https://host/path")
     if parts.username is not None or parts.password is not None:
         raise InputError("a password in the address would end up in reports; use the option token_env or headers")
@@ -215,12 +221,26 @@ def _token(name: str | None, base: str) -> str | None:
     return os.environ[name]
 
 
-def _same_host(here: SplitResult, there: SplitResult) -> bool:
-    """The same scheme, name and port, or the step from http up to https on the same name."""
-    if here.hostname != there.hostname:
-        return False
-    upgrade = (here.scheme, there.scheme) == ("http", "https")
-    return upgrade or (here.scheme, here.port) == (there.scheme, there.port)
+def on_the_same_host(here: str, location: str) -> str | None:
+    """Where a location leads from here, unless it leads to another host, scheme or port, or nowhere.
+
+    The step from http up to https on the same name is allowed.
+    """
+    try:
+        found = urljoin(here, location)
+        one, other = urlsplit(here), urlsplit(found)
+        upgrade = (one.scheme, other.scheme) == ("http", "https")
+        same = upgrade or (one.scheme, one.port) == (other.scheme, other.port)
+    except ValueError:
+        return None
+    return found if same and one.hostname == other.hostname else None
+
+
+class _Session(requests.Session):
+    """Looks into no redirect by itself: it would read the whole body of one, however large."""
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        return None
 
 
 class _Bearer(requests.auth.AuthBase):

@@ -59,12 +59,6 @@ class Tree:
         """Where the child begins that holds each code, of its ancestor at this depth."""
         return self.first[self.lineage[np.minimum(depth + 1, len(self.lineage) - 1), codes]]
 
-    def name_of(self, begin: int, end: int, *, exactly: bool) -> str | None:
-        """The lowest node over the codes from begin up to end; if `exactly`, only one with no other leaves."""
-        _, found = self.common(np.array([begin], np.int32), np.array([end - 1], np.int32))
-        node = int(found[0])
-        return None if exactly and self.count[node] != end - begin else self.names[node]
-
 
 def _walk(
     hierarchy: Hierarchy, name: str, above: tuple[int, ...], names: list[str]

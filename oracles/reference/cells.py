@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.table import Cells
-from harness.values import Exact, Interval, OneOf, Raw, Span, Suppressed, Value, show
-from oracles.reference.axes import Axis, Flags, Ground, Ints, Longs
+from harness.values import Closed, Exact, Interval, OneOf, Raw, Span, Suppressed, show
+from oracles.reference.axes import Axis, Flags, Ground, Ints, Longs, Tree
 from oracles.reference.cuts import Nodes
 
 Style = Literal["ranges", "regions"]
 STYLES = get_args(Style)
-MOST_TEXTS = 1 << 17
+MOST_TEXTS = 1 << 16
 NOTHING, EVERYTHING = "missing", "suppressed"  # the keys of a missing cell, and of one that covers all
 
 
@@ -77,6 +78,9 @@ def _keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes
     if axis.kind == "set":
         here = ground.present[number]
         keys = _members(codes[rows], classes) if style == "ranges" else _between(here, left, right)
+    elif axis.tree is not None:
+        begin, end = (low, high + 1) if style == "ranges" else (left, right)
+        keys = _subtrees(axis.tree, begin, end, exactly=style == "regions")
     else:
         begin, end = (low, high + 1) if style == "ranges" else (left, right)
         latest = [_latest(axis, codes[rows], classes)] if axis.kind == "date" else []
@@ -92,6 +96,15 @@ def _members(codes: Ints, classes: Nodes) -> list[Hashable]:
     pairs = np.unique(np.repeat(np.arange(count) * span, classes.size) + codes)
     ends = np.searchsorted(pairs, np.arange(count + 1) * span)
     return _slices((pairs % span).astype(np.int32), ends[:-1], ends[1:])
+
+
+def _subtrees(tree: Tree, begin: Ints, end: Ints, *, exactly: bool) -> list[Hashable]:
+    """The lowest node over each stretch of codes; if it has other leaves too, and may not, the stretch itself."""
+    node = tree.common(begin, end - 1)[1]
+    keys: list[Hashable] = node.tolist()
+    for place in np.flatnonzero(tree.count[node] != end - begin).tolist() if exactly else ():
+        keys[place] = (int(begin[place]), int(end[place]))
+    return keys
 
 
 def _between(present: Flags, left: Ints, right: Ints) -> list[Hashable]:
@@ -116,40 +129,45 @@ def _text(axis: Axis, style: Style, key: Hashable) -> str | None:
     if isinstance(key, str):
         return None if key == NOTHING else show(Suppressed())
     if isinstance(key, bytes):
-        return show(_one_of([axis.raws[code] for code in np.frombuffer(key, np.int32).tolist()]))
+        return _one_of(tuple(axis.raws[code] for code in np.frombuffer(key, np.int32).tolist()))
+    if isinstance(key, int):
+        assert axis.tree is not None
+        return axis.tree.names[key]
     assert isinstance(key, tuple)
     if axis.kind == "number" or axis.kind == "date":
-        return show(_range(axis, *key) if style == "ranges" else _region(axis, *key))
-    begin, end = key
-    name = axis.tree.name_of(begin, end, exactly=style == "regions") if axis.tree else None
-    return show(_one_of(axis.raws[begin:end])) if name is None or end - begin == 1 else name
+        return _range(axis, *key) if style == "ranges" else _region(axis, *key)
+    return _one_of(axis.raws[slice(*key)])
 
 
-def _one_of(raws: Sequence[Raw]) -> Value:
-    values = frozenset(raws)
-    return Exact(*values) if len(values) == 1 else OneOf(values)
-
-
-def _range(axis: Axis, begin: int, end: int, latest: int = 0) -> Value:
+def _range(axis: Axis, begin: int, end: int, latest: int = 0) -> str:
     """From the lowest to the highest member; of dates, to the last day any of them may mean."""
     low, high = axis.raws[begin], axis.raws[end - 1]
     if isinstance(low, Span):
-        return Exact(low) if low.last == latest else Interval(low.first, latest, days=True)
-    assert isinstance(low, int | float)
-    assert isinstance(high, int | float)
-    return Exact(low) if end - begin == 1 else Interval(low, high)
+        return _one_of((low,)) if low.last == latest else _interval(low.first, latest, days=True)
+    return _one_of((low,)) if end - begin == 1 else _interval(low, high)
 
 
-def _region(axis: Axis, begin: int, end: int, latest: int = 0) -> Value:
+def _region(axis: Axis, begin: int, end: int, latest: int = 0) -> str:
     """From cut to cut, or endless; a period that reaches over the upper cut is covered whole."""
-    low = axis.raws[begin] if begin > axis.gap else -math.inf
-    high = axis.raws[end] if end < len(axis.raws) else math.inf
-    if isinstance(low, float) and isinstance(high, float) and math.isinf(low) and math.isinf(high):
-        return Suppressed()
+    low = axis.raws[begin] if begin > axis.gap else None
+    high = axis.raws[end] if end < len(axis.raws) else None
+    if low is None and high is None:
+        return show(Suppressed())
     if isinstance(low, Span) or isinstance(high, Span):
         first = low.first if isinstance(low, Span) else -math.inf
         last = max(high.first - 1, latest) if isinstance(high, Span) else math.inf
-        return Interval(first, last, days=True)
-    assert isinstance(low, int | float)
-    assert isinstance(high, int | float)
-    return Interval(low, high, "left")
+        return _interval(first, last, days=True)
+    return _interval(-math.inf if low is None else low, math.inf if high is None else high, "left")
+
+
+# Remembered across tables too: an oracle that is asked blind prints the same few thousand cells for each.
+
+
+@lru_cache(MOST_TEXTS, typed=True)
+def _interval(low: Any, high: Any, closed: Closed = "both", *, days: bool = False) -> str:
+    return show(Interval(low, high, closed, days))
+
+
+@lru_cache(MOST_TEXTS)
+def _one_of(raws: tuple[Raw, ...]) -> str:
+    return show(Exact(raws[0]) if len(raws) == 1 else OneOf(frozenset(raws)))

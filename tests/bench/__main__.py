@@ -1,85 +1,94 @@
-"""`python -m tests.bench`: the naive pipeline of the papers beside ours, in one run, as ratios.
+"""`python -m tests.bench`: where the time of an audit goes, beside the naive pipeline of the papers.
 
-With Adult at hand (../shared/data, or HARNESS_DATA) it is measured on Adult, else on invented people.
+    python -m tests.bench            everything, about ten minutes
+    python -m tests.bench --quick    a smaller round in less than a minute
+    python -m tests.bench --only stages,workers
+    python -m tests.bench --json > bench.json
+
+Sections: stages (ours and the naive pipeline, record by record in turn), records, quasi, sensitive, draws (how the
+cost of one record grows), overhead (what the harness adds to a callable), workers (one and two processes), whole
+(`harness run` from the command to the report). It is measured on Adult where that is at hand (../shared/data, or
+HARNESS_DATA), else on invented people. Costs in one process are CPU time, so that another load on the machine
+matters little; read ratios rather than milliseconds.
 """
 
 import argparse
 import json
+import os
+import platform
 import resource
-import time
+import sys
 from collections.abc import Callable
+from typing import Any
 
-import numpy as np
+from tests.bench import overhead, scaling, stages, workers
+from tests.bench.measuring import Section
+from tests.bench.whole import whole
+from tests.data import folder
 
-from harness.dataset import Dataset
-from harness.distance import named
-from harness.encoding import tf
-from harness.estimate import Estimator
-from harness.inference import Bernoulli
-from harness.oracle import Ask
-from harness.release import Reader
-from oracles.reference import Mondrian
-from tests import naive
-from tests.data import adult_or_people
+Sections = dict[str, Callable[[], Section]]
+COUNTS = [1_000, 3_000, 10_000, 30_162]
+
+
+def quick() -> Sections:
+    return {
+        "stages": lambda: stages.stages(scaling.dataset(10_000), 8),
+        "records": lambda: scaling.records(COUNTS[:3], 40),
+        "quasi": lambda: scaling.quasi_identifiers(2_000, 40),
+        "sensitive": lambda: scaling.sensitive_values(2_000, 40),
+        "draws": lambda: scaling.draws(2_000, 30),
+        "overhead": lambda: overhead.overhead(scaling.dataset(10_000), 4),
+        "workers": lambda: workers.workers(0.3),
+        "whole": lambda: whole([(1_000, "k = 5", 2)]),
+    }
+
+
+def full() -> Sections:
+    return {
+        "stages": lambda: stages.stages(scaling.dataset(10_000), 60),
+        "records": lambda: scaling.records(COUNTS, 600),
+        "quasi": lambda: scaling.quasi_identifiers(10_000, 400),
+        "sensitive": lambda: scaling.sensitive_values(10_000, 400),
+        "draws": lambda: scaling.draws(10_000, 200),
+        "overhead": lambda: overhead.overhead(scaling.dataset(10_000), 40),
+        "workers": lambda: workers.workers(3.0),
+        "whole": lambda: whole(
+            [(10_000, "k = 5", 1), (10_000, "k = 5", 2), (10_000, "k = 5, l = 5", 2), (30_162, "k = 5", 2)]
+        ),
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--records", type=int, default=10_000)
-    parser.add_argument("--sample", type=int, default=12, help="records to time on each side")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a smaller round")
+    parser.add_argument("--only", metavar="NAMES", help="some sections, with commas between them")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     chosen = parser.parse_args()
-    source, data = adult_or_people(chosen.records)
-    result = {"data": source, "records": data.size, **stages(data, chosen.sample)}
-    result["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps(result) if chosen.json else table(result))
+    known = quick() if chosen.quick else full()
+    names = chosen.only.split(",") if chosen.only else list(known)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"no section is called {unknown[0]!r}; known: {', '.join(known)}")
+    found = {}
+    for name in names:
+        found[name] = known[name]()
+        print(found[name], end="\n\n", file=sys.stderr if chosen.json else sys.stdout, flush=True)
+    if chosen.json:
+        print(json.dumps({"machine": machine(), **{name: part.to_dict() for name, part in found.items()}}))
+    else:
+        print("  ".join(f"{name} {value}" for name, value in machine().items()))
 
 
-def stages(data: Dataset, sample: int) -> dict[str, dict[str, float]]:
-    """Milliseconds per record and stage, both ways, interleaved so that a busy machine slows both alike."""
-    full = Mondrian(k=5, incremental=False)
-    path = Mondrian(k=5)
-    next(iter(path.answer(Ask(data, drop=0))))  # plants the tree that later records share
-    reader = Reader(data)
-    (present_table,) = full.answer(Ask(data))
-    present = reader.read(present_table)
-    quasi, sensitive = [column.name for column in data.schema.quasi], data.schema.sensitive[0].name
-    present_frame, domain = present_table.to_frame(), list(data.sensitive_labels)
-    times: dict[str, list[float]] = {}
-
-    def timed(stage: str, work: Callable[[], object]) -> object:
-        start = time.perf_counter()
-        result = work()
-        times.setdefault(stage, []).append((time.perf_counter() - start) * 1000)
-        return result
-
-    for index in np.random.default_rng(0).choice(data.size, sample, replace=False).tolist():
-        target = data.record(index)
-        (absent_table,) = timed("anonymise, full run", lambda: list(full.answer(Ask(data, drop=index))))
-        timed("anonymise, path of the record", lambda: list(path.answer(Ask(data, drop=index))))
-        absent = timed("read", lambda: reader.read(absent_table))
-        sides = [present, absent]
-        encoded = timed("encode", lambda: [tf(reader, side, target) for side in sides])
-        predicted = timed("model", lambda: [Bernoulli().predict(side, 0)[None] for side in encoded])
-        ours = timed("distance", lambda: Estimator(named("emd")).compare(*predicted, alpha=1, coupled=True, exact=True))
-        absent_frame = absent_table.to_frame()
-        theirs = timed(
-            "naive encode and train",
-            lambda: [naive.predict(side, target.quasi, quasi, sensitive, domain) for side in (present_frame, absent_frame)],
-        )
-        assert abs(ours.distance - np.abs(theirs[0] - theirs[1]).sum()) < 1e-9
-    medians = {stage: float(np.median(found)) for stage, found in times.items()}
-    own = sum(medians[stage] for stage in ("read", "encode", "model", "distance"))
-    ratios = {"naive / ours, encode and train": medians["naive encode and train"] / own}
-    return {"milliseconds": medians, "harness_share_ms": {"ours": own}, "ratios": ratios}
-
-
-def table(result: dict) -> str:
-    lines = [f"{result['records']} records of {result['data']}, k = 5, medians in ms per record", ""]
-    lines += [f"  {stage:<34} {value:>10.2f}" for stage, value in result["milliseconds"].items()]
-    lines += [f"  {'ours: read + encode + model + distance':<34} {result['harness_share_ms']['ours']:>6.2f}"]
-    lines += [f"  {name:<34} {value:>9.0f}×" for name, value in result["ratios"].items()]
-    return "\n".join([*lines, f"  peak memory {result['peak_memory_mb']:>22.0f} MB"])
+def machine() -> dict[str, Any]:
+    return {
+        "data": "Adult" if folder() is not None else "invented people",
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "peak memory of this process MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
 
 
 if __name__ == "__main__":

@@ -42,9 +42,9 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) and value < 100 else str(round(value)) if isinstance(
-        value, float
-    ) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
 class Watch:

@@ -14,10 +14,13 @@ import pandas as pd
 import pytest
 
 from harness.errors import OracleError
-from harness.oracle import Ask
+from harness.oracle import Ask, Card
 from harness.procedure import answers
+from oracles import wire
+from oracles._pb import oracle_pb2 as pb
 from oracles.around import Retrying
 from oracles.plain import Plain
+from oracles.wire import Description
 from tests.oracles.filters import dataset, decades
 from tests.oracles.servers import listening, read_request, serving
 
@@ -184,6 +187,24 @@ def test_a_redirect_to_another_host_is_refused_and_nothing_is_sent_there():
         assert elsewhere.requests == []
 
 
+@pytest.mark.parametrize("location", ["http://[", "http://127.0.0.1:99999/", "//other.example/", "https:evil", "ftp://127.0.0.1/"])
+def test_a_redirect_that_leads_nowhere_good_is_refused(location):
+    with serving(lambda request: (307, {"Location": location}, b"")) as server:
+        refused(plain(server.address), "redirects to another host", retryable=False)
+
+
+def endless_redirect(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://other.example/\r\n\r\n")
+    while True:
+        connection.sendall(bytes(1_000_000))
+
+
+def test_the_body_of_a_redirect_is_not_read():
+    with listening(endless_redirect) as address:
+        refused(plain(address, timeout=60.0), "redirects to another host", retryable=False)
+
+
 def test_a_redirect_on_the_same_host_keeps_the_question():
     def moved(request):
         return good(request) if request.path == "/new" else (307, {"Location": "/new"}, b"")
@@ -235,7 +256,9 @@ from harness.errors import OracleError
 from harness.oracle import Ask
 from tests.oracles.filters import dataset
 from oracles.plain import Plain
-oracle = Plain(sys.argv[1], plain={"format": sys.argv[2]}, timeout=60.0)
+from oracles.rest import Rest
+form = sys.argv[2]
+oracle = Rest(sys.argv[1]) if form == "protocol" else Plain(sys.argv[1], plain={"format": form}, timeout=60.0)
 try:
     list(oracle.answer(Ask(dataset())))
     print("no error")
@@ -294,6 +317,27 @@ def test_a_reply_that_swells_when_it_is_read_stays_small(form, body):
     kind = "text/csv" if form == "csv" else "application/json"
     with serving(lambda request: (200, {"Content-Type": kind}, body)) as server:
         _, memory = measured(server.address, form)
+    assert memory < 500
+
+
+def endless_answer(connection: socket.socket) -> None:
+    """Describes itself well, then sends pieces of one release for ever: new cells, or ever more rows."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n"
+    card = wire.pack_description(Description(Card("endless"))).SerializeToString()
+    read_request(connection)
+    connection.sendall(head + f"Content-Length: {len(card)}\r\n\r\n".encode() + card)
+    read_request(connection)
+    connection.sendall(head + b"Connection: close\r\n\r\n")
+    column = pb.Column(name="age", ints=pb.Ints(values=[1]), codes=bytes(900_000))
+    piece = wire.frame(pb.Reply(part=pb.Part(table=pb.Table(rows=900_000, columns=[column]), more=True)))
+    for _ in range(2400):
+        connection.sendall(piece)
+
+
+def test_a_release_without_end_is_not_taken():
+    with listening(endless_answer) as address:
+        text, memory = measured(address, "protocol")
+    assert "bytes" in text
     assert memory < 500
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import oracles
 from harness.errors import InputError, OracleError, ReleaseError
 from harness.oracle import Ask
 from harness.values.atoms import cell_text
@@ -159,7 +160,7 @@ def test_too_much_output_ends_the_command(where):
     words = ["{output}"] if where == "file" else []
     start = time.monotonic()
     with pytest.raises(ReleaseError, match="more than 1000000 bytes"):
-        release(Command(python(endless, *words), max_output=1_000_000))
+        release(Command(python(endless, *words), max_reply_bytes=1_000_000))
     assert time.monotonic() - start < 10
 
 
@@ -212,3 +213,17 @@ def test_a_command_travels_by_recipe():
 def test_a_command_that_cannot_be_is_refused_at_birth(command, complaint):
     with pytest.raises(InputError, match=complaint):
         Command(command)
+
+
+def test_options_that_do_not_fit_are_refused_at_birth():
+    with pytest.raises(InputError, match="delimiter must be one character"):
+        Command("cat", delimiter="::")
+    with pytest.raises(InputError, match="timeout must be a positive number"):
+        oracles.open("cmd:cat", timeout="5")
+    with pytest.raises(InputError, match="did you mean 'delimiter'"):
+        oracles.open("cmd:cat", delimeter=";")
+
+
+def test_the_words_may_stand_in_the_options():
+    (released,) = oracles.open("cmd:", command=python(ECHO)).answer(Ask(dataset()))
+    assert released.rows == 24

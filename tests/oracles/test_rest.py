@@ -296,7 +296,7 @@ def test_options_that_do_not_fit_are_refused_at_birth(options, complaint):
         oracles.open("http://127.0.0.1:1", **options)
 
 
-@pytest.mark.parametrize("address", ["http://", "http://u:p@host", "http://host?x=1"])
+@pytest.mark.parametrize("address", ["http://", "http://u:p@host", "http://host?x=1", "http://[", "http://host:99999"])
 def test_addresses_that_cannot_be_are_refused(address):
     with pytest.raises(InputError):
         oracles.open(address)
@@ -333,3 +333,16 @@ def test_many_threads_wait_for_one_upload(server):
     for thread in threads:
         thread.join()
     assert len(puts) == 1
+
+
+def test_a_strangers_scheme_comes_through_an_entry_point(monkeypatch):
+    class Entry:
+        name = "carrier-pigeon"
+
+        def load(self):
+            return lambda rest, options: Local(noisy, {"seed": len(rest) + options["loft"]})
+
+    monkeypatch.setattr(oracles, "entry_points", lambda group: [Entry()] if group == "harness.oracles" else [])
+    assert isinstance(oracles.open("carrier-pigeon:roof", loft=2), Local)
+    with pytest.raises(InputError, match="did you mean 'carrier-pigeon'"):
+        oracles.open("carrier-pidgeon:roof")

@@ -1,0 +1,68 @@
+"""What more workers bring: wall time of one and of two processes, in turn, and what an item costs their parent."""
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from harness.executors import Processes
+from tests.bench.measuring import Section
+
+TURNS = 3
+STAGGER = 0.5  # seconds that one worker may be up before the other
+
+
+def computing(milliseconds: float) -> float:
+    """An oracle that computes for so long by its own clock: the same work, however busy the machine is."""
+    end = time.thread_time() + milliseconds / 1000
+    while time.thread_time() < end:
+        sum(range(2000))
+    return milliseconds
+
+
+def workers(seconds: float) -> Section:
+    rows = [_row(milliseconds, max(100, round(seconds * 1000 / milliseconds))) for milliseconds in (1.0, 3.0, 10.0)]
+    return Section(
+        f"Worker processes: milliseconds per item, best of {TURNS} turns (load {os.getloadavg()[0]:.1f})",
+        rows,
+        [
+            "gain: one worker / two workers by the wall clock, of which other load on the machine takes its part",
+            "on two idle cores: what the parent's own work leaves of the second core, 2 t / (t + parent)",
+        ],
+    )
+
+
+def _row(milliseconds: float, count: int) -> dict[str, Any]:
+    found: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
+    for _ in range(TURNS):
+        for many in found:
+            found[many].append(_spent(many, milliseconds, many * count))
+    one, two = (min(wall for wall, _ in turns) for turns in found.values())
+    parent = float(np.median([cpu for turns in found.values() for _, cpu in turns]))
+    return {
+        "one item": milliseconds,
+        "one worker": one,
+        "two workers": two,
+        "gain": one / two,
+        "parent's CPU": parent,
+        "on two idle cores": 2 * milliseconds / (milliseconds + parent),
+    }
+
+
+def _spent(many: int, milliseconds: float, count: int) -> tuple[float, float]:
+    """Wall and the parent's CPU in milliseconds per item, from when all workers are busy to the last result."""
+    late = round(STAGGER * 1000 / milliseconds)
+    results = Processes(many).map(_answered, [milliseconds] * (late + count))
+    known: set[int] = set()
+    while len(known) < many:
+        known.add(next(results))
+    wall, cpu = time.perf_counter(), time.process_time()
+    done = sum(1 for _ in results)
+    assert done > count // 2, "a worker was up too late"
+    return (time.perf_counter() - wall) * 1000 / done, (time.process_time() - cpu) * 1000 / done
+
+
+def _answered(milliseconds: float) -> int:
+    computing(milliseconds)
+    return os.getpid()

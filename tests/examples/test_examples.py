@@ -1,0 +1,30 @@
+"""Every example runs as its reader would run it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def run(*words, cwd):
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=120, env=ENVIRONMENT)
+
+
+def test_the_auditors_example_plans_runs_and_verifies(tmp_path):
+    folder = ROOT / "examples" / "auditor"
+    command = [sys.executable, "-m", "harness.cli"]
+    assert "120 to examine" in run(*command, "plan", "audit.toml", cwd=folder).stdout
+    audited = run(*command, "run", "audit.toml", "--out", str(tmp_path / "evidence"), "--json", cwd=folder)
+    assert json.loads(audited.stdout)["verdict"]["outcome"] == "violated"
+    assert audited.returncode == 1
+    assert run(*command, "verify", str(tmp_path / "evidence"), cwd=folder).returncode == 0
+
+
+def test_the_regression_example_passes_under_pytest():
+    folder = ROOT / "examples" / "regression"
+    tested = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", ".", cwd=folder)
+    assert "2 passed" in tested.stdout, tested.stdout
