@@ -47,7 +47,7 @@ def audit(
     adaptive: bool = False,
     missing: Missing = "error",
     weight: str | None = None,
-    blind: bool = False,
+    blind: bool | None = None,
     workers: int = 1,
     out: str | Path | None = None,
     progress: bool | None = None,

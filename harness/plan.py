@@ -51,7 +51,7 @@ class Plan:
     records: Literal["all"] | int = "all"  # or how many, chosen at random
     budget: int | None = None  # calls of the anonymizer to spend on the riskiest records and some at random
     adaptive: bool = False  # draw in looks, and no longer than a record needs
-    blind: bool = False  # send D⁻ⁱ as just another table, so that f cannot know who is tested
+    blind: bool | None = None  # send D⁻ⁱ as just another table; None: where f is waited for, a stranger's
 
     def __post_init__(self) -> None:
         _require("draws", self.draws, "a whole number of at least 1", self.draws is None or self.draws >= 1)
@@ -67,6 +67,10 @@ class Plan:
         """So many records by index, each set of them equally likely: a uniform choice without replacement."""
         rng = np.random.default_rng(self.seed_for("targets"))
         return tuple(sorted(rng.choice(self.data.size, count, replace=False).tolist()))
+
+    def is_blind(self, card: Card) -> bool:
+        """Whether D⁻ⁱ is sent as just another table, so that f cannot know who is tested."""
+        return self.blind if self.blind is not None else not card.computes_here
 
     def randomized(self, card: Card) -> bool:
         """Whether there is anything to sample: f's randomness, or A's when the plan asks for several draws of it.
@@ -91,7 +95,7 @@ class Plan:
         predicts = card.releases == "predictions"
         index = target.index if target is not None else None
         data, drop = self.data, index if absent else None
-        if absent and self.blind and index is not None:
+        if absent and self.is_blind(card) and index is not None:
             data, drop = self.data.without(index), None
         about = target.quasi if predicts and target is not None else None
         seed = self.seed_for("f", look, *self._side(target, absent, coupled))

@@ -29,6 +29,7 @@ KEYS: dict[str, dict[str, str]] = {
     "run": {"draws": WHOLE, "seed": WHOLE, "records": ALL_OR_WHOLE, "budget": WHOLE, "adaptive": TRUTH,
         "workers": WHOLE, "blind": TRUTH},
 }  # fmt: skip
+FILES = ("record", "replay", "ca", "cert", "key")  # of the options of any remote oracle
 REQUIRED = (("data", "path"), ("data", "sensitive"), ("data", "quasi"), ("oracle", "address"), ("claim", "epsilon"))
 
 
@@ -106,7 +107,15 @@ def _built(path: Path, said: Mapping[str, Any]) -> Planfile:
     workers = run.get("workers", 1)
     if workers < 1:
         raise InputError(f"[run] workers must be at least 1, not {workers}")
-    return Planfile(path, plan, said["oracle"]["address"], said["oracle"].get("options", {}), workers)
+    address = said["oracle"]["address"]
+    return Planfile(path, plan, address, _from_here(path, address, said["oracle"].get("options", {})), workers)
+
+
+def _from_here(path: Path, address: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The oracle's options with files relative to the audit.toml; a command is run in its folder."""
+    files = {name: str(path.parent / options[name]) for name in FILES if isinstance(options.get(name), str)}
+    place = {"cwd": str(path.parent.resolve())} if address.startswith("cmd:") else {}
+    return {**place, **options, **files}
 
 
 def _dataset(path: Path, said: Mapping[str, Any]) -> Dataset:

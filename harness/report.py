@@ -131,7 +131,7 @@ class Report:
             )
         said.append(
             "f was told which record is left out, and is trusted not to use that"
-            if self.card.keeps_data and not self.plan.blind
+            if self.card.keeps_data and not self.plan.is_blind(self.card)
             else "f was given D without the record as just another table"
         )
         if self.plan.data.dropped:

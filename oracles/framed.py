@@ -39,15 +39,16 @@ class Framed:
         max_reply_bytes: int = wire.MOST_BYTES,
         memory: int | None = None,
         env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
     ) -> None:
         self._recipe = (command, {
             "processes": processes, "timeout": timeout, "max_reply_bytes": max_reply_bytes,
-            "memory": memory, "env": env,
+            "memory": memory, "env": env, "cwd": cwd,
         })  # fmt: skip
-        argv = argv_of(command)
+        argv = argv_of(command, cwd)
         self.timeout = timeout
         self._closed = False
-        make = limited(argv, memory), {**os.environ, **(env or {})}, timeout, max_reply_bytes
+        make = limited(argv, memory), {**os.environ, **(env or {})}, cwd, timeout, max_reply_bytes
         self._all = [Talk(Path(argv[0]).name, *make) for _ in range(processes)]
         self._free: queue.LifoQueue[Talk] = queue.LifoQueue()
         for talk in reversed(self._all):  # the first is asked first, the others are started when needed
@@ -101,9 +102,15 @@ class Talk:
     sender: Sender
 
     def __init__(
-        self, name: str, argv: Sequence[str], env: Mapping[str, str], timeout: float, max_reply_bytes: int
+        self,
+        name: str,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str | None,
+        timeout: float,
+        max_reply_bytes: int,
     ) -> None:
-        self.name, self.argv, self.env = name, argv, env
+        self.name, self.argv, self.env, self.cwd = name, argv, env, cwd
         self.timeout, self.max_reply_bytes = timeout, max_reply_bytes
         self._pipes: Pipes | None = None
         self._midway = False  # a request was sent, and not all of its reply was read
@@ -170,7 +177,7 @@ class Talk:
 
     def _running(self) -> Pipes:
         if self._pipes is None:
-            self._pipes = Pipes(Running(self.argv, b"", self.env))
+            self._pipes = Pipes(Running(self.argv, b"", self.env, self.cwd))
         return self._pipes
 
     @contextmanager

@@ -49,14 +49,15 @@ class Command:
         max_reply_bytes: int = 64 << 20,
         memory: int | None = None,
         env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
         randomized: bool | None = None,
         name: str | None = None,
     ) -> None:
         self._recipe = (command, {
             "delimiter": delimiter, "columns": columns, "timeout": timeout, "max_reply_bytes": max_reply_bytes,
-            "memory": memory, "env": env, "randomized": randomized, "name": name,
+            "memory": memory, "env": env, "cwd": cwd, "randomized": randomized, "name": name,
         })  # fmt: skip
-        self.argv = argv_of(command)
+        self.argv, self.cwd = argv_of(command, cwd), cwd
         self.delimiter, self.columns = checked_delimiter(delimiter), tuple(columns)
         self.timeout, self.max_reply_bytes = timeout, max_reply_bytes
         self._argv = limited(self.argv, memory)
@@ -103,7 +104,7 @@ class Command:
 
     def _run(self, argv: Sequence[str], given: bytes, output: Path | None) -> bytes:
         """What the command printed, once it has ended well within its limits."""
-        running = Running(argv, given, {**os.environ, **self.env})
+        running = Running(argv, given, {**os.environ, **self.env}, self.cwd)
         with self._lock:
             self._running.add(running)
         try:
@@ -121,7 +122,7 @@ class Command:
         return output.read_bytes()
 
 
-def argv_of(command: str | Sequence[str]) -> list[str]:
+def argv_of(command: str | Sequence[str], cwd: str | None = None) -> list[str]:
     """The words of a command, the first of them a program that exists."""
     try:
         words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
@@ -129,7 +130,8 @@ def argv_of(command: str | Sequence[str]) -> list[str]:
         raise InputError(f"cmd:{command} cannot be split into words: {error}") from None
     if not words:
         raise InputError('cmd: names no command; expected one as in "cmd:python anonymize.py" or command = ["…"]')
-    if shutil.which(words[0]) is None:
+    # A program named with a path is looked for where the command will run, others on the PATH.
+    if shutil.which(str(Path(cwd or "", words[0])) if "/" in words[0] else words[0]) is None:
         raise InputError(f"cmd:{words[0]}: no such program; give its path, or a name that stands on the PATH")
     return words
 
@@ -158,11 +160,11 @@ def _too_long(most: int) -> ReleaseError:
 class Running:
     """One process in a session of its own, whose every member ends with it."""
 
-    def __init__(self, argv: Sequence[str], given: bytes, env: Mapping[str, str]) -> None:
+    def __init__(self, argv: Sequence[str], given: bytes, env: Mapping[str, str], cwd: str | None = None) -> None:
         pipe = subprocess.PIPE
         try:
             self.process = subprocess.Popen(
-                argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True, bufsize=0
+                argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd, start_new_session=True, bufsize=0
             )
         except OSError as error:
             raise OracleError(f"the command cannot be started: {error.strerror or error}") from None

@@ -73,6 +73,12 @@ def test_an_ask_leaves_the_record_out_by_index_or_blindly():
     assert PLAN.ask(FIXED, record, absent=False, coupled=True).table is DATA.table
 
 
+def test_a_stranger_is_asked_blindly_unless_the_plan_says_otherwise():
+    record, stranger = DATA.record(3), replace(FIXED, computes_here=False)
+    assert PLAN.ask(stranger, record, absent=True, coupled=True).drop is None
+    assert replace(PLAN, blind=False).ask(stranger, record, absent=True, coupled=True).drop == 3
+
+
 def test_only_an_oracle_that_predicts_is_told_about_whom():
     record = DATA.record(3)
     assert PLAN.ask(FIXED, record, absent=True, coupled=True).about is None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -79,7 +78,6 @@ class Axis:
     raws: tuple[Raw, ...]  # [code]
     gap: int  # 1 when code 0 stands for a missing cell, else 0
     tree: Tree | None = None
-    texts: defaultdict[str, dict[Hashable, str | None]] = field(default_factory=lambda: defaultdict(dict), repr=False)
 
     @classmethod
     def of(cls, column: Column, reading: Reading) -> Axis:
@@ -195,7 +193,6 @@ class Ground:
         reach = self.scales.reach(np.maximum(low, gaps), np.maximum(high, gaps))
         width = np.divide(reach, self.totals, out=np.zeros_like(reach), where=self.totals > 0)
         return np.where((low < gaps) & (high >= gaps), 1.0, width) if gaps.any() else width
-
 
     @cached_property
     def pillars(self) -> frozenset[tuple[int, int]]:

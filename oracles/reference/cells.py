@@ -33,9 +33,7 @@ class Printed(NamedTuple):
         codes, known = _numbered(_texts(ground, style, number, rows, classes), {})
         return cls(known, Cells(np.array(list(known), dtype=object), codes))
 
-    def respliced(
-        self, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes, place: slice
-    ) -> Cells:
+    def respliced(self, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes, place: slice) -> Cells:
         """The column with other classes in this place, and no cell that none of them uses."""
         codes, fresh = _numbered(_texts(ground, style, number, rows, classes), self.known)
         codes = np.concatenate([self.cells.codes[: place.start], codes, self.cells.codes[place.stop :]])
@@ -58,14 +56,10 @@ def _numbered(texts: Iterable[str | None], known: Mapping[str, int]) -> tuple[In
 
 
 def _texts(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> list[str | None]:
-    """The cell of each class, None where it is missing; each is worked out once per axis."""
-    axis = ground.axes.each[number]
-    known = axis.texts[style]
-    if len(known) > MOST_TEXTS:
-        known.clear()
+    """The cell of each class; None where it is missing."""
     keys = _keys(ground, style, number, rows, classes)
-    known.update({key: _text(axis, style, key) for key in keys if key not in known})
-    return [known[key] for key in keys]
+    texts = {key: _text(ground.axes.each[number], style, key) for key in set(keys)}
+    return [texts[key] for key in keys]
 
 
 def _keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> list[Hashable]:
@@ -74,15 +68,15 @@ def _keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes
     codes = ground.axes.codes[number]
     low, high = classes.low[:, number], classes.high[:, number]
     left, right = np.maximum(classes.left[:, number], axis.gap), classes.right[:, number]
+    begin, end = (low, high + 1) if style == "ranges" else (left, right)
     keys: list[Hashable]
-    if axis.kind == "set":
-        here = ground.present[number]
-        keys = _members(codes[rows], classes) if style == "ranges" else _between(here, left, right)
+    if axis.kind == "set" and style == "ranges":
+        keys = _members(codes[rows], classes)
+    elif axis.kind == "set":
+        keys = _between(ground.present[number], begin, end)
     elif axis.tree is not None:
-        begin, end = (low, high + 1) if style == "ranges" else (left, right)
         keys = _subtrees(axis.tree, begin, end, exactly=style == "regions")
     else:
-        begin, end = (low, high + 1) if style == "ranges" else (left, right)
         latest = [_latest(axis, codes[rows], classes)] if axis.kind == "date" else []
         keys = list(zip(begin.tolist(), end.tolist(), *latest, strict=True))
     for place in np.flatnonzero(low < axis.gap).tolist():
@@ -160,7 +154,7 @@ def _region(axis: Axis, begin: int, end: int, latest: int = 0) -> str:
     return _interval(-math.inf if low is None else low, math.inf if high is None else high, "left")
 
 
-# Remembered across tables too: an oracle that is asked blind prints the same few thousand cells for each.
+# Remembered across tables: an oracle prints the same few thousand cells for D and for every D⁻ⁱ.
 
 
 @lru_cache(MOST_TEXTS, typed=True)

@@ -131,9 +131,7 @@ def _measured(ground: Ground, rows: Longs, start: Longs, size: Longs, left: Ints
     high = np.maximum.reduceat(codes, first, axis=1).T
     widths = ground.widths(low, high)
     ranking = np.argsort(-widths, axis=1, kind="stable")
-    return Nodes(
-        start, size, low, high, left, right, ranking, np.count_nonzero(widths, axis=1), np.zeros_like(start)
-    )
+    return Nodes(start, size, low, high, left, right, ranking, np.count_nonzero(widths, axis=1), np.zeros_like(start))
 
 
 def _stretches(start: Longs, first: Longs, size: Longs) -> Longs:
@@ -141,9 +139,7 @@ def _stretches(start: Longs, first: Longs, size: Longs) -> Longs:
     return np.arange(size.sum()) + np.repeat(start - first, size)
 
 
-def _next_round(
-    ground: Ground, rule: Rule, rows: Longs, nodes: Nodes, history: list[Nodes] | None
-) -> Nodes:
+def _next_round(ground: Ground, rule: Rule, rows: Longs, nodes: Nodes, history: list[Nodes] | None) -> Nodes:
     """The parts of every node that its next axis can cut, and the other nodes, one axis poorer."""
     view = sorted_view(ground, rows, nodes)
     labels = part_labels(ground, view, nodes)

@@ -223,7 +223,12 @@ def _combinations(data: Dataset, examples: Longs) -> Table:
 def _card(oracle: object, noise_epsilon: float, releases: Any) -> Card:
     noisy = not math.isinf(noise_epsilon)
     return Card(
-        repr(oracle).lower(), version="1", releases=releases, randomized=noisy, seedable=noisy,
+        repr(oracle).lower(),
+        version="1",
+        releases=releases,
+        randomized=noisy,
+        seedable=noisy,
+        keeps_data=True,
         noise_epsilon=noise_epsilon,
     )
 

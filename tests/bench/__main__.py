@@ -38,7 +38,7 @@ def quick() -> Sections:
         "sensitive": lambda: scaling.sensitive_values(2_000, 40),
         "draws": lambda: scaling.draws(2_000, 30),
         "overhead": lambda: overhead.overhead(scaling.dataset(10_000), 4),
-        "workers": lambda: workers.workers(0.3),
+        "workers": lambda: workers.workers(0.4, turns=1),
         "whole": lambda: whole([(1_000, "k = 5", 2)]),
     }
 
@@ -51,7 +51,7 @@ def full() -> Sections:
         "sensitive": lambda: scaling.sensitive_values(10_000, 400),
         "draws": lambda: scaling.draws(10_000, 200),
         "overhead": lambda: overhead.overhead(scaling.dataset(10_000), 40),
-        "workers": lambda: workers.workers(3.0),
+        "workers": lambda: workers.workers(3.0, turns=3),
         "whole": lambda: whole(
             [(10_000, "k = 5", 1), (10_000, "k = 5", 2), (10_000, "k = 5, l = 5", 2), (30_162, "k = 5", 2)]
         ),

@@ -9,7 +9,6 @@ import numpy as np
 from harness.executors import Processes
 from tests.bench.measuring import Section
 
-TURNS = 3
 STAGGER = 0.5  # seconds that one worker may be up before the other
 
 
@@ -21,10 +20,11 @@ def computing(milliseconds: float) -> float:
     return milliseconds
 
 
-def workers(seconds: float) -> Section:
-    rows = [_row(milliseconds, max(100, round(seconds * 1000 / milliseconds))) for milliseconds in (1.0, 3.0, 10.0)]
+def workers(seconds: float, turns: int) -> Section:
+    """Each worker computes for so many seconds, each turn."""
+    rows = [_row(milliseconds, round(seconds * 1000 / milliseconds), turns) for milliseconds in (1.0, 3.0, 10.0)]
     return Section(
-        f"Worker processes: milliseconds per item, best of {TURNS} turns (load {os.getloadavg()[0]:.1f})",
+        f"Worker processes: milliseconds per item, best of {turns} (load {os.getloadavg()[0]:.1f})",
         rows,
         [
             "gain: one worker / two workers by the wall clock, of which other load on the machine takes its part",
@@ -33,13 +33,13 @@ def workers(seconds: float) -> Section:
     )
 
 
-def _row(milliseconds: float, count: int) -> dict[str, Any]:
+def _row(milliseconds: float, count: int, turns: int) -> dict[str, Any]:
     found: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
-    for _ in range(TURNS):
+    for _ in range(turns):
         for many in found:
             found[many].append(_spent(many, milliseconds, many * count))
-    one, two = (min(wall for wall, _ in turns) for turns in found.values())
-    parent = float(np.median([cpu for turns in found.values() for _, cpu in turns]))
+    one, two = (min(wall for wall, _ in spent) for spent in found.values())
+    parent = float(np.median([cpu for spent in found.values() for _, cpu in spent]))
     return {
         "one item": milliseconds,
         "one worker": one,
