@@ -172,7 +172,7 @@ class Hierarchy:
 
 def _collapsed(where: str, names: Sequence[str]) -> tuple[str, ...]:
     """A path without repeated neighbours, and fit to be one."""
-    if not all(names):
+    if not names or not all(names):
         raise InputError(f"{where}: an empty name; repeat the name of the level below instead")
     path = (names[0], *(upper for lower, upper in pairwise(names) if upper != lower))
     if len(path) < 2:

@@ -24,7 +24,7 @@ from oracles.declared import check_domain, pack_schema, unpack_schema
 MAJOR, MINOR = 1, 0
 PART_BYTES: Final = 900_000  # no message of a stream is larger; receivers take up to MESSAGE_BYTES
 MESSAGE_BYTES: Final = 4 * 2**20
-MOST_BYTES: Final = 256 * 2**20  # of one release, as received and as decoded
+MOST_BYTES: Final = 128 * 2**20  # of one release, as received and as decoded
 Code = Literal[
     "INVALID", "UNSUPPORTED", "UNAUTHENTICATED", "UNKNOWN_DATA", "TOO_LARGE", "BUSY", "UNAVAILABLE", "FAILED"
 ]

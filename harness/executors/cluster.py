@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import importlib
 import logging
 import time
@@ -75,7 +76,11 @@ def _connected(address: str) -> Iterator[Any]:
             client = dask.Client(address, timeout=TIMEOUT, set_as_default=False)
         except OSError as error:
             raise InputError(f"no Dask scheduler answers at {address}: {error}") from None
-        yield stack.enter_context(client)
+        stack.enter_context(client)
+        # For whoever never closes the iterator: at exit, while Dask's own threads still run and can be asked to end.
+        atexit.register(stack.close)
+        stack.callback(atexit.unregister, stack.close)
+        yield client
 
 
 async def _end_workers(local: Any) -> None:

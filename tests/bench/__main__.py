@@ -1,6 +1,6 @@
 """`python -m tests.bench`: where the time of an audit goes, beside the naive pipeline of the papers.
 
-    python -m tests.bench            everything, about ten minutes
+    python -m tests.bench            everything, five to ten minutes
     python -m tests.bench --quick    a smaller round in less than a minute
     python -m tests.bench --only stages,workers
     python -m tests.bench --json > bench.json

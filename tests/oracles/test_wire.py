@@ -259,7 +259,7 @@ def column(**changes):
         (pb.Table(rows=3, columns=[column(codes=bytes(9))]), "9 bytes of codes for 3 rows; expected 1, 2 or 4 per row"),
         (pb.Table(rows=3, columns=[column(codes=bytes(5))]), "5 bytes of codes for 3 rows"),
         (pb.Table(rows=0, columns=[column()]), "3 bytes of codes for 0 rows"),
-        (pb.Table(rows=2**63, columns=[column()]), "more than 268435456 bytes"),
+        (pb.Table(rows=2**63, columns=[column()]), "more than 134217728 bytes"),
         (pb.Table(rows=3), "3 rows of no columns"),
         (pb.Table(rows=3, columns=[column(), column()]), "'a' stands more than once"),
         (pb.Table(rows=3, columns=[pb.Column(name="a", codes=bytes(3))]), "has no palette"),
