@@ -149,6 +149,8 @@ def _run(chosen: argparse.Namespace) -> int:
     _write(out / SUMMARY, report.summary() + "\n")
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
     _tell(f"{len(findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+    if counts := getattr(oracle, "counts", None):  # of an oracle that is waited for
+        _tell(f"it took {counts}")
     return report.verdict.outcome.exit_code
 
 

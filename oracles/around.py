@@ -198,6 +198,13 @@ class Counts:
     sent: int | None = None  # bytes, where the transport counts them
     received: int | None = None
 
+    def __str__(self) -> str:
+        traffic = ""
+        if self.sent is not None and self.received is not None:
+            traffic = f", {self.sent / 1e6:.1f} MB sent, {self.received / 1e6:.1f} MB received"
+        failures = f" ({self.failures} failed)" if self.failures else ""
+        return f"{self.asks} questions{failures}, {self.releases} releases, {self.seconds:.1f} s of waiting{traffic}"
+
 
 class Counting(Around):
     """Counts for the cost line of a report. A transport that knows its bytes has a `traffic` of (sent, received)."""

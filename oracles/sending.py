@@ -98,4 +98,3 @@ class Sender:
 def _inline(ask: Ask) -> Question:
     data = ask.data if ask.drop is None else ask.data.without(ask.drop)
     return Question(data, None, ask.about, ask.draws, ask.seed)
-
