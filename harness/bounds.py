@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betaincinv
 
 from harness.distance import Floats, Samples, paired
@@ -75,6 +74,8 @@ def mean_at_least(values: Floats, alpha: float, *, span: float, seen: int = 0) -
     if most <= least or gained(least) <= 0:
         return 0.0
     # The capital falls as m grows, so every m below the root is refuted; stay on that side of it.
+    from scipy.optimize import brentq  # late: it takes longer to import than most audits need
+
     root: float = brentq(gained, least, most, xtol=1e-8 * span, rtol=1e-8)
     return max(0.0, root - 2e-8 * span)
 

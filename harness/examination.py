@@ -98,7 +98,9 @@ class Examination:
         target = self.plan.data.record(index)
         present = self.present_samples(target)
         absent, notes = self._samples(target, absent=True)
-        estimate = Estimator(self.plan.distance).compare(
+        # Before the last look a lower bound matters only if it may prove a violation.
+        lower_from = 0.0 if self.look.last else self.plan.claim.epsilon
+        estimate = Estimator(self.plan.distance, lower_from=lower_from).compare(
             present, absent, alpha=self.look.alpha, coupled=self.coupled, exact=self.exact
         )
         finding = Finding(
@@ -123,7 +125,8 @@ class Examination:
         claim, largest, alpha = self.plan.claim, self.plan.distance.largest, self.look.alpha
         apart = paired(present, absent) * self.plan.distance.scale
         loss = None
-        if self.card.noise_epsilon is not None and len(present) > 1:
+        settled = self.look.last or estimate.upper < claim.epsilon
+        if self.card.noise_epsilon is not None and len(present) > 1 and settled:
             loss = least_privacy_loss(present.draws, absent.draws, alpha=alpha).epsilon
         return replace(
             finding,

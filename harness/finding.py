@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from harness.tail import Limits
 
 NONE = Limits(0.0, 0.0, 0.0)
@@ -41,7 +39,7 @@ class Finding:
     @property
     def changed(self) -> bool:
         """Whether the prediction itself, the likeliest value, is another one."""
-        return int(np.argmax(self.present)) != int(np.argmax(self.absent))
+        return self.present.index(max(self.present)) != self.absent.index(max(self.absent))
 
     def violates(self, epsilon: float, delta: float, exact: bool) -> bool:
         """Proven to break (ε, δ): with δ = 0, or nothing random, by its distance; else by its tail."""

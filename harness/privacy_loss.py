@@ -71,20 +71,26 @@ def _bound(more: Counts, of_more: int, less: Counts, of_less: int, alpha: float,
 def _choose(x: Floats, y: Floats, alpha: float, delta: float) -> _Event:
     """The event that promises the largest bound on these draws, at a level stern enough for the best of so many."""
     stern = alpha / (4 * THRESHOLDS * (x.shape[1] + 1))
+    weights = np.stack(list(_scores(x, y)))  # (scores, features)
+    scores = [np.sort(weights @ side.T, axis=1) for side in (x, y)]  # each (scores, draws)
+    thresholds = np.hstack([side[:, :: max(1, 2 * side.shape[1] // THRESHOLDS)] for side in scores])
+    above_x, above_y = (_at_or_above(side, thresholds) for side in scores)
     best, chosen = -math.inf, _Event(np.ones(x.shape[1]), -math.inf, above=True, present=True)
-    for weights in _scores(x, y):
-        scores_x, scores_y = np.sort(x @ weights), np.sort(y @ weights)
-        thresholds = np.concatenate([side[:: max(1, 2 * len(side) // THRESHOLDS)] for side in (scores_x, scores_y)])
-        above_x, above_y = (len(s) - np.searchsorted(s, thresholds) for s in (scores_x, scores_y))
-        for above in (True, False):
-            hits_x, hits_y = (above_x, above_y) if above else (len(x) - above_x, len(y) - above_y)
-            for present in (True, False):
-                ours, theirs = ((hits_x, len(x)), (hits_y, len(y)))[:: 1 if present else -1]
-                promises = _promise(*ours, *theirs, stern, delta)
-                if promises.max() > best:
-                    best = float(promises.max())
-                    chosen = _Event(weights, float(thresholds[promises.argmax()]), above, present)
+    for above in (True, False):
+        hits_x, hits_y = (above_x, above_y) if above else (len(x) - above_x, len(y) - above_y)
+        for present in (True, False):
+            ours, theirs = ((hits_x, len(x)), (hits_y, len(y)))[:: 1 if present else -1]
+            promises = _promise(*ours, *theirs, stern, delta)
+            score, place = np.unravel_index(int(promises.argmax()), promises.shape)
+            if promises[score, place] > best:
+                best = float(promises[score, place])
+                chosen = _Event(weights[score], float(thresholds[score, place]), above, present)
     return chosen
+
+
+def _at_or_above(rising: Floats, thresholds: Floats) -> Counts:
+    """How many of each row's values reach each of that row's thresholds."""
+    return np.stack([len(row) - np.searchsorted(row, ends) for row, ends in zip(rising, thresholds, strict=True)])
 
 
 def _promise(more: Counts, of_more: int, less: Counts, of_less: int, alpha: float, delta: float) -> Floats:

@@ -192,7 +192,7 @@ class Report:
         }
 
     def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per examined record."""

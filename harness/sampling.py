@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.bounds import upper
 from harness.dataset import Dataset
+from harness.distance import Samples
 from harness.encoding import tf
 from harness.oracle import Card
 from harness.plan import Plan
 from harness.release import Microdata, Reader
 
-FIRST_LOOK = 100  # draws
+FEWEST = 50  # draws of a first look
 HALF = 0.5  # of the error, when intervals and a certificate must hold together
 
 
@@ -25,9 +28,10 @@ class Look:
     number: int
     draws: int
     alpha: float
+    last: bool = True
 
 
-def looks(plan: Plan, card: Card, records: int) -> tuple[Look, ...]:
+def looks(plan: Plan, card: Card, coupled: bool, records: int) -> tuple[Look, ...]:
     """A fixed plan looks once; an adaptive one again and again with twice the draws, until the plan's number.
 
     Every look draws afresh, so nothing is carried from one to the next but its limits. Look t spends
@@ -37,11 +41,23 @@ def looks(plan: Plan, card: Card, records: int) -> tuple[Look, ...]:
     if records < plan.data.size:  # the other half is the certificate's, see `judge`
         error *= HALF
     alpha, most = error / records, plan.draws_of(card)
-    if not plan.adaptive or most <= FIRST_LOOK:
+    if not plan.adaptive or most <= FEWEST:
         return (Look(1, most, alpha),)
-    count = int(np.ceil(np.log2(most / FIRST_LOOK)))
-    draws = [*(FIRST_LOOK * 2**step for step in range(count)), most]
-    return tuple(Look(t, many, alpha / (t * (t + 1))) for t, many in enumerate(draws, start=1))
+    draws = [_first_look(plan, alpha / 2, coupled, most)]
+    while draws[-1] < most:
+        draws.append(min(2 * draws[-1], most))
+    return tuple(Look(t, many, alpha / (t * (t + 1)), many == most) for t, many in enumerate(draws, start=1))
+
+
+def _first_look(plan: Plan, alpha: float, coupled: bool, most: int) -> int:
+    """So few draws that a record without any influence is just settled by them; fewer could settle nobody."""
+    draws = FEWEST
+    while draws < most:
+        nothing = Samples(np.tile([1.0, 0.0], (draws, 1)))
+        if upper(nothing, nothing, 0.0, alpha / 2, coupled=coupled) * plan.distance.scale < plan.claim.epsilon:
+            break
+        draws = math.ceil(draws * 1.25)
+    return min(draws, most)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ class Cells:
         if isinstance(series.dtype, pd.CategoricalDtype):
             series = series.astype(series.cat.categories.dtype)
         dtype = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}.get(series.dtype.kind, object)
-        codes, uniques = pd.factorize(series if dtype is not object else _texts(series))
+        ready = dtype is not object or isinstance(series.dtype, pd.StringDtype)
+        codes, uniques = pd.factorize(series if ready else _texts(series))
         return cls(np.asarray(uniques, dtype=dtype), codes.astype(np.int32))
 
     def values(self) -> npt.NDArray[Any]:
@@ -41,6 +42,12 @@ class Cells:
         if self.palette.dtype == object:
             return np.append(self.palette, [None])[self.codes]
         return np.append(self.palette.astype(np.float64), np.nan)[self.codes]
+
+    def series(self) -> pd.Series[Any]:
+        """The same as a pandas Series; text is given its dtype once per distinct cell, not once per row."""
+        if self.palette.dtype != object or len(self.palette) == 0 or (self.codes < 0).any():
+            return pd.Series(self.values())
+        return pd.Series(pd.Series(self.palette).array.take(self.codes))
 
     def without(self, row: int) -> Cells:
         return Cells(self.palette, np.delete(self.codes, row))
@@ -102,7 +109,7 @@ class Table:
 
     def to_frame(self) -> pd.DataFrame:
         """A fresh DataFrame that its receiver may change or empty as it likes."""
-        return pd.DataFrame({name: cells.values() for name, cells in zip(self.names, self.columns, strict=True)})
+        return pd.DataFrame({name: cells.series() for name, cells in zip(self.names, self.columns, strict=True)})
 
     @property
     def rows(self) -> int:
