@@ -59,7 +59,9 @@ class Audit:
         if said := self._said("course"):
             return Course.from_entry(said[0])
         reader, present = Reader(self.plan.data), None
-        if self.plan.budget is not None and (drawn := self.drawn(looks(self.plan, self.opening.card, self.opening.coupled, 1)[0])):
+        if self.plan.budget is not None and (
+            drawn := self.drawn(looks(self.plan, self.opening.card, self.opening.coupled, 1)[0])
+        ):
             present = reader.read(drawn[0])
         choice = choose(self.plan, self.opening.card, reader, present)
         alike = twins(self.plan.data, choice.targets) if self.opening.orderless else {}

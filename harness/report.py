@@ -149,6 +149,26 @@ class Report:
             "share_of_changed_predictions": float(np.mean([finding.changed for finding in self.findings])),
         }
 
+    def at_the_claim(self) -> dict[str, dict[str, float]]:
+        """The claim read both ways, over all records: δ at its ε, ε at its δ, each with limits and the record it is of.
+
+        `indifferentiability` is the δ of v2, Definition 1: the largest distance itself.
+        """
+        worst = max(self.findings, key=lambda finding: (finding.distance, -finding.index))
+        far = {"value": worst.distance, "lower": max(f.lower for f in self.findings)}
+        far |= {"upper": max(f.upper for f in self.findings), "witness": worst.index}
+        if self.exact:
+            delta = float(worst.distance >= self.plan.claim.epsilon)
+            often = {"value": delta, "lower": delta, "upper": delta, "witness": worst.index}
+            return {"smallest_delta": often, "smallest_epsilon": far, "indifferentiability": far}
+        read = {}
+        for name in ("delta", "epsilon"):
+            limits = [(getattr(finding, name), finding.index) for finding in self.findings]
+            most, witness = max(limits, key=lambda found: (found[0].value, found[0].upper, -found[1]))
+            lower, upper = (max(getattr(each, end) for each, _ in limits) for end in ("lower", "upper"))
+            read[f"smallest_{name}"] = {"value": most.value, "lower": lower, "upper": upper, "witness": witness}
+        return {**read, "indifferentiability": far}
+
     def _limit(self, finding: Finding, place: int) -> float:
         """Clopper-Pearson at the level of the look that the finding comes from, shared out over the grid."""
         alpha = self.looks[finding.look - 1].alpha / len(GRID)
@@ -163,6 +183,7 @@ class Report:
             "verdict": verdict,
             "statistics": self.statistics(),
             "curve": self.curve(),
+            **self.at_the_claim(),
             "privacy_loss": self.privacy_loss(),
             "notes": list(self.notes),
             "assumptions": list(self.assumptions),
@@ -233,12 +254,11 @@ class Report:
 
     def _epsilon_and_delta(self) -> str:
         """The claim read both ways, over all records."""
-        claim = self.plan.claim
-        delta = max(self.findings, key=lambda finding: finding.delta.upper)
-        epsilon = max(self.findings, key=lambda finding: finding.epsilon.upper)
+        claim, read = self.plan.claim, self.at_the_claim()
+        delta, epsilon = read["smallest_delta"], read["smallest_epsilon"]
         return (
-            f"δ at ε = {claim.epsilon:g}: {delta.delta.value:.3g}, at most {delta.delta.upper:.3g}   "
-            f"ε at δ = {claim.delta:g}: {epsilon.epsilon.value:.3g}, at most {epsilon.epsilon.upper:.3g}"
+            f"δ at ε = {claim.epsilon:g}: {delta['value']:.3g}, at most {delta['upper']:.3g}   "
+            f"ε at δ = {claim.delta:g}: {epsilon['value']:.3g}, at most {epsilon['upper']:.3g}"
         )
 
     def _curve(self) -> list[str]:

@@ -29,6 +29,16 @@ def test_the_json_has_everything_an_auditor_relies_on(report):
     assert "numpy" in told["versions"]
 
 
+def test_without_chance_the_claim_is_read_exactly_both_ways(report):
+    told = report.to_dict()
+    assert told["smallest_epsilon"]["value"] == told["smallest_epsilon"]["upper"] == told["verdict"]["epsilon"]
+    assert told["smallest_delta"]["value"] == float(told["verdict"]["outcome"] == "violated")
+    assert told["indifferentiability"]["witness"] == told["smallest_epsilon"]["witness"]
+    deltas = [point["delta"] for point in told["curve"]]
+    assert deltas == sorted(deltas, reverse=True)
+    assert set(deltas) <= {0.0, 1.0}
+
+
 def test_the_frame_has_a_row_per_record(report):
     frame = report.to_frame()
     assert isinstance(frame, pd.DataFrame)

@@ -140,7 +140,11 @@ def test_a_claim_with_delta_is_judged_by_the_tail():
     assert kept.verdict.outcome is harness.Outcome.HOLDS
     witness = broken.findings[broken.verdict.witness]
     assert witness.delta.lower <= 0.5 <= witness.delta.upper
-    curve = {point["epsilon"]: point for point in broken.to_dict()["curve"]}
+    told = broken.to_dict()
+    assert told["smallest_delta"]["lower"] <= 0.5 <= told["smallest_delta"]["upper"]
+    assert told["smallest_epsilon"]["value"] == pytest.approx(0.8, abs=0.01)
+    assert told["indifferentiability"]["value"] == pytest.approx(0.4, abs=0.05)
+    curve = {point["epsilon"]: point for point in told["curve"]}
     near = min(curve, key=lambda epsilon: abs(epsilon - 0.63))
     assert curve[near]["delta"] == pytest.approx(0.5, abs=0.05)
     assert curve[near]["upper"] >= 0.5
