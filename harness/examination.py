@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.dataset import Record
-from harness.distance import Floats, Samples, paired
+from harness.distance import Samples, paired
 from harness.errors import OracleError, ReleaseError
 from harness.estimate import Estimate, Estimator, draws_needed
 from harness.finding import Finding
@@ -71,19 +71,16 @@ class Examination:
     ) -> None:
         self.plan, self.oracle, self.card, self.coupled = plan, oracle, card, coupled
         self.look, self.tables = look, present
+        self.reader = Reader(plan.data)  # one for all threads: what is read here means something to it alone
 
-    def __getstate__(self) -> dict[str, Any]:
-        kept = ("plan", "oracle", "card", "coupled", "look", "tables")
-        return {key: self.__dict__[key] for key in kept}
-
-    @cached_property
-    def reader(self) -> Reader:
-        return Reader(self.plan.data)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Only what was given travels; cells are read anew by each worker."""
+        return Examination, (self.plan, self.oracle, self.card, self.coupled, self.look, self.tables)
 
     @cached_property
     def present(self) -> tuple[Microdata, ...]:
         """f(D), read once and shared by all records."""
-        return tuple(self._read(table, "f(D)") for table in self.tables)
+        return tuple(self._microdata(table, "f(D)") for table in self.tables)
 
     @cached_property
     def _remembered(self) -> OrderedDict[tuple[int, ...], Samples]:
@@ -154,20 +151,25 @@ class Examination:
         coupled, draws, look = self.coupled, self.look.draws, self.look.number
         seeds = self.plan.model_seeds(target, absent=absent, coupled=coupled, draws=draws, look=look)
         if self.tables and not absent:
-            return Samples(self._inferred(self.present, target, seeds)), ()
+            return Samples(self.plan.inference.samples(self.present, target, self.reader, seeds)), ()
         what = f"f(D) without record {target.index}" if absent else "f(D)"
         ask = self.plan.ask(self.card, target, absent=absent, coupled=coupled, draws=draws, look=look)
-        releases = [self._read(release, what) for release in answers(self.oracle, ask, what)]
-        notes = {note for release in releases if isinstance(release, Microdata) for note in release.notes}
-        return Samples(self._inferred(releases, target, seeds)), tuple(sorted(notes))
+        notes: set[str] = set()
+        releases = self._read(ask, what, notes)
+        return Samples(self.plan.inference.samples(releases, target, self.reader, seeds)), tuple(sorted(notes))
 
-    def _inferred(self, releases: Any, target: Record, seeds: range) -> Floats:
-        return self.plan.inference.samples(releases, target, self.reader, seeds)
+    def _read(self, ask: Ask, what: str, notes: set[str]) -> Iterator[Microdata | Predictions]:
+        """The releases as they come, so that no more than one is held; what is odd about them is noted."""
+        for release in answers(self.oracle, ask, what):
+            if isinstance(release, Predictions):
+                yield release
+            else:
+                microdata = self._microdata(release, what)
+                notes.update(microdata.notes)
+                yield microdata
 
-    def _read(self, release: Any, what: str) -> Any:
-        if isinstance(release, Predictions):
-            return release
+    def _microdata(self, table: Table, what: str) -> Microdata:
         try:
-            return self.reader.read(release)
+            return self.reader.read(table)
         except ReleaseError as error:
             raise ReleaseError(f"oracle {self.card.name!r}, asked for {what}: {error}") from None

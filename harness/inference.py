@@ -163,14 +163,19 @@ class Inference:
         return bool(getattr(self.model, "randomized", False))
 
     def samples(
-        self, releases: Sequence[Microdata | Predictions], target: Record, reader: Reader, seeds: Iterable[int]
+        self, releases: Iterable[Microdata | Predictions], target: Record, reader: Reader, seeds: Sequence[int]
     ) -> Floats:
-        """What each draw says about the target; predictions pass straight through.  # [draws, n]"""
-        if isinstance(releases[0], Predictions):
-            return np.concatenate([release.rows for release in releases if isinstance(release, Predictions)])
-        drawn = [release for release in releases if isinstance(release, Microdata)]
+        """What each draw says about the target; predictions pass straight through.  # [draws, n]
+
+        A deterministic f releases once, however often A is drawn.
+        """
         rows: list[Floats] = []
-        for draw, seed in enumerate(seeds):
-            release = drawn[draw % len(drawn)]  # a deterministic f releases once, however often A is drawn
-            rows.append(self.model.predict(self.encoder(reader, release, target), seed))
-        return np.stack(rows)
+        for release in releases:
+            if isinstance(release, Predictions):
+                rows.append(release.rows)
+            else:
+                encoded = self.encoder(reader, release, target)
+                rows.append(self.model.predict(encoded, seeds[len(rows)])[None])
+        if len(rows) == 1 < len(seeds) and not isinstance(release, Predictions):
+            rows += [self.model.predict(encoded, seed)[None] for seed in seeds[1:]]
+        return np.concatenate(rows)
