@@ -108,8 +108,9 @@ def paired(present: Floats | Samples, absent: Floats | Samples) -> Floats:
     x, y = same_values(present, absent)
     if len(x) != len(y):
         raise InputError(f"pairs need as many draws on both sides; got {len(x)} present and {len(y)} absent")
-    lengths: Floats = np.minimum(np.abs(x.columns - y.columns).sum(axis=0), 2.0)
-    return lengths
+    gaps = x.columns - y.columns
+    lengths: Floats = np.abs(gaps, out=gaps).sum(axis=0)
+    return np.minimum(lengths, 2.0, out=lengths)
 
 
 def per_value(present: Floats | Samples, absent: Floats | Samples) -> Floats:

@@ -49,7 +49,7 @@ class _Event:
 
 def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: float = 0.0) -> PrivacyLoss:
     """The bound from draws of both sides: scalars (draws,) or vectors (draws, features), coupled or not."""
-    x, y = (side.reshape(len(side), -1).astype(np.float64) for side in (present, absent))
+    x, y = (np.asarray(side, dtype=np.float64).reshape(len(side), -1) for side in (present, absent))
     if min(len(x), len(y)) < 2:
         raise InputError("half of the draws choose an event and half judge it; got fewer than 2 on a side")
     event = _choose(x[::2][:CHOOSING], y[::2][:CHOOSING], alpha, delta)

@@ -107,7 +107,7 @@ class Audit:
     def run(self) -> Iterator[Finding]:
         """Look after look, until every record is settled, one is proven to break the claim, or draws are spent."""
         latest: dict[int, Finding] = {}
-        waiting = self._in_random_order()
+        waiting = self.in_random_order()
         for look in self.looks:
             open_ones: list[int] = []
             for finding in self._examined(look, waiting):
@@ -138,7 +138,7 @@ class Audit:
             self._say("finding", finding.entry())
             yield finding
 
-    def _in_random_order(self) -> list[int]:
+    def in_random_order(self) -> list[int]:
         """Targets that share their quasi-identifiers together, since f(D) says the same of them; else at random.
 
         An oracle that drifts, or remembers what it was asked, then hurts no particular kind of record.

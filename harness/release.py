@@ -243,9 +243,8 @@ def _listing(names: Sequence[str]) -> str:
 def checked_predictions(rows: object, draws: int, values: int) -> Predictions:
     """An oracle's predictions, or a ReleaseError: finite, non-negative, rows sum to 1, shape as asked."""
     try:
-        array = np.ascontiguousarray(
-            rows, dtype=np.float64
-        )  # one order in memory, so that sums are the same everywhere
+        # One order in memory, so that sums are the same to the last bit whoever sent them: value after value.
+        array = np.asfortranarray(rows, dtype=np.float64)
     except (TypeError, ValueError):
         raise ReleaseError(
             "the predictions are not an array of numbers; expected one row of probabilities per draw"
@@ -255,10 +254,9 @@ def checked_predictions(rows: object, draws: int, values: int) -> Predictions:
             f"the predictions have shape {array.shape}; expected ({draws}, {values}): "
             "one row per draw, one column per sensitive value"
         )
-    bad = ~np.isfinite(array).all(axis=1) | (array < 0).any(axis=1)
-    bad |= ~(np.abs(array.sum(axis=1) - 1) <= NOT_ON_THE_SIMPLEX)
-    if bad.any():
-        draw = int(np.argmax(bad))
+    off = np.abs(array.sum(axis=1) - 1)
+    if not (array.min() >= 0 and off.max() <= NOT_ON_THE_SIMPLEX):  # written so that NaN is refused
+        draw = int(np.argmax((array < 0).any(axis=1) | ~(off <= NOT_ON_THE_SIMPLEX)))
         raise ReleaseError(
             f"the predictions of draw {draw} are not probabilities (each finite and at least 0, sum 1): "
             f"their sum is {array[draw].sum():g}"

@@ -70,7 +70,7 @@ def examination(data: Dataset, oracle: Any, draws: int | None = None) -> tuple[E
     """What a worker of an audit holds, warmed up, and the records in the order in which it would meet them."""
     audit = Audit(Plan(data, Claim(0.5), draws=draws), oracle)
     opening, look = audit.opening, audit.looks[0]
-    order = audit._in_random_order()
+    order = audit.in_random_order()
     examine = Examination(audit.plan, oracle, opening.card, opening.coupled, look, audit.drawn(look))
     examine(order[0])
     return examine, order
