@@ -9,6 +9,7 @@ import ssl
 import sys
 import time
 import tomllib
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from oracles.serve.binding import Running
 
 INTERRUPTED = 130
+DEFECT, UNHEARD = 70, 141  # EX_SOFTWARE; as a shell tells of SIGPIPE
 REPORT, SUMMARY = "report.json", "summary.txt"
 
 
@@ -36,7 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left; there is nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return UNHEARD
+    except Exception:  # not a verdict, and not the auditor's fault: no exit code of ours may say so
+        traceback.print_exc()
+        _tell("this is a defect of the harness; what was measured is kept. Please report the lines above")
+        return DEFECT
 
 
 def _parser() -> argparse.ArgumentParser:

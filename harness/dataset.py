@@ -41,17 +41,18 @@ class Dataset:
     table: Table
     readings: tuple[Reading, ...] = field(repr=False)  # one per column of the table, with its domain
     codes: tuple[npt.NDArray[np.int32], ...] = field(repr=False)  # every cell as a position in its domain
-    dropped: int = 0  # rows left out for missing values
+    rows: npt.NDArray[np.intp] | None = None  # of the source, for each record; None when none was left out
+    dropped: int = 0  # rows of the source left out for missing values
 
     @classmethod
-    def of(cls, schema: Schema, table: Table, dropped: int = 0) -> Dataset:
+    def of(cls, schema: Schema, table: Table) -> Dataset:
         """D from the schema's columns; the domains are the values that occur."""
         if table.rows == 0:
             raise InputError("the data holds no records; an audit needs at least one")
         known = [_bind(column, table.column(column.name), secret=False) for column in schema.quasi]
         wanted = [_bind(column, table.column(column.name), secret=True) for column in schema.sensitive]
         readings, codes = zip(*known, *wanted, strict=True)
-        data = cls(schema, table, readings, codes, dropped)
+        data = cls(schema, table, readings, codes)
         if len(data.sensitive_domain) > MOST_SENSITIVE_VALUES:
             raise InputError(
                 f"the sensitive columns have {len(data.sensitive_domain)} joint values, more than "
@@ -82,12 +83,13 @@ class Dataset:
         gaps = np.zeros(table.rows, dtype=bool)
         for cells in table.columns:
             gaps |= cells.codes < 0
+        if missing not in get_args(Missing):
+            raise InputError(f"missing = {missing!r} is not known; {did_you_mean(str(missing), get_args(Missing))}")
         if not gaps.any() or missing == "keep":
             return cls.of(schema, table)
         if missing == "drop":
-            return cls.of(schema, table.taking(~gaps), dropped=int(gaps.sum()))
-        if missing != "error":
-            raise InputError(f"missing = {missing!r} is not known; {did_you_mean(missing, get_args(Missing))}")
+            kept = np.flatnonzero(~gaps)
+            return replace(cls.of(schema, table.taking(kept)), rows=kept, dropped=int(gaps.sum()))
         row = int(np.flatnonzero(gaps)[0])
         name = next(n for n, c in zip(table.names, table.columns, strict=True) if c.codes[row] < 0)
         raise InputError(
@@ -130,6 +132,10 @@ class Dataset:
     def size(self) -> int:
         return self.table.rows
 
+    def row(self, index: int) -> int:
+        """The row of the source that a record was."""
+        return index if self.rows is None else int(self.rows[index])
+
     @cached_property
     def digest(self) -> str:
         return self.table.digest
@@ -155,12 +161,12 @@ class Dataset:
     def without(self, index: int) -> Dataset:
         """D⁻ⁱ as a table of its own; the domains stay those of D, which are public."""
         codes = tuple(np.delete(codes, index) for codes in self.codes)
-        return Dataset(self.schema, self.table.without(index), self.readings, codes, self.dropped)
+        return Dataset(self.schema, self.table.without(index), self.readings, codes)
 
     def taking(self, rows: npt.NDArray[Any]) -> Dataset:
         """These rows in this order, with the domains of D."""
         codes = tuple(codes[rows] for codes in self.codes)
-        return Dataset(self.schema, self.table.taking(rows), self.readings, codes, self.dropped)
+        return Dataset(self.schema, self.table.taking(rows), self.readings, codes)
 
     def record(self, index: int) -> Record:
         names = [column.name for column in self.schema.quasi]
@@ -243,7 +249,14 @@ def _csv_frame(path: Path, schema: Schema, missing_values: Sequence[str]) -> pd.
 
 
 def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFrame:
-    """Text columns declared as numbers become numbers, as pandas itself would have read them."""
+    """Text columns declared as numbers become numbers, as pandas itself would have read them.
+
+    So do sensitive ones of which every value is a number as it would be printed again: 7, not 007.
+    """
+    for column in schema.sensitive:
+        distinct = frame[column.name].dropna().unique()
+        if all(text.lstrip("-").isdigit() and str(int(text)) == text for text in distinct):
+            frame[column.name] = pd.to_numeric(frame[column.name])
     for column in schema.quasi:
         if column.kind != "number":
             continue
@@ -253,8 +266,8 @@ def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFra
         if bad.any():
             row = int(np.argmax(bad.to_numpy()))
             raise InputError(
-                f"{path}: column {column.name!r}, row {row} (line {row + 2}): expected a number, found {texts[row]!r}; "
-                "correct it, list it under missing_values, or declare the column a category"
+                f"{path}: column {column.name!r}, row {row} (line {row + 2}): expected a number, found "
+                f"{texts[row]!r:.80}; correct it, list it under missing_values, or declare the column a category"
             )
         frame[column.name] = numbers
     return frame

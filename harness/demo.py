@@ -58,12 +58,13 @@ def show(say: Callable[[str], None], count: int = 1000, seed: int = 1) -> dict[s
     say(five.summary())
     reports = comparison(count, seed)
     say(f"\n\n{count} invented people, three anonymizers, one claim: no record moves the inference by 0.1 or more\n")
-    say(f"  {'anonymizer':<30} {'verdict':<14} {'largest':>9} {'mean':>9} {'≥ 0.01':>8}  witness")
+    say(f"  {'anonymizer':<30} {'verdict':<14} {'largest':>9} {'at most':>9} {'mean':>9}  witness")
     for name, report in reports.items():
         numbers = report.statistics()
         say(
-            f"  {name:<30} {report.verdict.outcome.name:<14} {numbers['largest']:>9.4g} {numbers['mean']:>9.4g} "
-            f"{numbers['share_at_or_above']['0.01']:>8.1%}  record {report.verdict.witness}"
+            f"  {name:<30} {report.verdict.outcome.name:<14} {numbers['largest']:>9.4g} "
+            f"{report.at_the_claim()['indifferentiability']['upper']:>9.4g} {numbers['mean']:>9.4g}  "
+            f"record {report.verdict.witness}"
         )
     say("")
     for name, report in reports.items():

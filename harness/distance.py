@@ -52,7 +52,7 @@ DISTANCES = {
 def named(name: str) -> Distance:
     """The distance of that name."""
     if name not in DISTANCES:
-        raise InputError(f"no distance is called {name!r}; {did_you_mean(name, DISTANCES)}")
+        raise InputError(f"no distance is called {name!r}; {did_you_mean(str(name), DISTANCES)}")
     return DISTANCES[name]
 
 

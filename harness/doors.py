@@ -111,6 +111,8 @@ def audited(
 
 def executor_for(workers: int, oracle: Oracle) -> Mapper:
     """Oracles that compute here get processes, those that are waited for get threads."""
+    if not isinstance(workers, int) or workers < 1:
+        raise InputError(f"workers must be a whole number of at least 1, not {workers!r}")
     if workers == 1:
         return Serial()
     return Processes(workers) if oracle.card.computes_here else Threads(workers)

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.dataset import Record
 from harness.distance import Samples, paired
-from harness.errors import OracleError, ReleaseError
+from harness.errors import InputError, OracleError, ReleaseError
 from harness.estimate import Estimate, Estimator, draws_needed
 from harness.finding import Finding
 from harness.oracle import Ask, Card, Oracle
@@ -20,7 +20,7 @@ from harness.privacy_loss import least_privacy_loss
 from harness.release import Microdata, Predictions, Reader, as_release, checked_predictions
 from harness.sampling import Look
 from harness.table import Table
-from harness.tail import smallest_delta, smallest_epsilon, tail_count
+from harness.tail import Limits, smallest_delta, smallest_epsilon, tail_count
 
 REMEMBERED = 16  # predictions of f(D) kept for records that share their quasi-identifiers
 # Of the (ε, δ) curve, as shares of the largest possible distance: dense where claims live.
@@ -35,6 +35,8 @@ def answers(oracle: Oracle, ask: Ask, what: str) -> Iterator[Table | Predictions
         part = replace(ask, draws=min(step, ask.draws - done), seed=(ask.seed + done) % 2**63)
         try:
             yield from _answered(oracle, part)
+        except InputError as error:  # an oracle of ours that cannot anonymize this table as it was told to
+            raise InputError(f"oracle {card.name!r}, asked for {what}: {error}") from None
         except OracleError as error:
             text = f"oracle {card.name!r}, asked for {what}: {error}"
             raise (ReleaseError if isinstance(error, ReleaseError) else OracleError)(
@@ -113,7 +115,10 @@ class Examination:
             floor=estimate.floor,
             notes=notes,
         )
-        if not self.exact:
+        if self.exact:
+            far, often = estimate.distance, float(estimate.distance >= self.plan.claim.epsilon)
+            finding = replace(finding, epsilon=Limits(far, far, far), delta=Limits(often, often, often))
+        else:
             finding = self._with_chances(finding, estimate, present, absent)
         return replace(finding, seconds=time.perf_counter() - start)
 

@@ -26,7 +26,7 @@ class Opening:
 
     card: Card
     coupled: bool  # both sides with the same seeds
-    orderless: bool  # the order of rows made no difference, so equal records need one examination
+    orderless: bool  # the order of rows makes no difference, so equal records need one examination
     notes: tuple[str, ...]
     first: str  # digest of the first answer, for the question at the end
 
@@ -55,7 +55,11 @@ def first_questions(plan: Plan, oracle: Oracle) -> Opening:
     card = replace(card, randomized=bool(card.randomized) or not same, seedable=card.seedable and same)
     coupled = card.seedable or not card.randomized
     orderless = coupled and _answer(oracle, _in_another_order(plan, ask)) == told[0]
-    return Opening(card, coupled, orderless, tuple(notes), told[0])
+    if card.orderless and coupled and not orderless:
+        notes.append("the oracle says that the order of rows makes no difference, but it does")
+    elif not card.randomized and not orderless:
+        notes.append("the order of the rows makes a difference to what is released")
+    return Opening(card, coupled, card.orderless and orderless, tuple(notes), told[0])
 
 
 def last_question(plan: Plan, oracle: Oracle, opening: Opening, drawn: Samples | None) -> tuple[str, ...]:

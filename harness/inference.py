@@ -108,7 +108,10 @@ class Classifier:
         weights = {} if release.weights is None else {"sample_weight": release.weights}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(encoded.matrix(), release.sensitive, **weights)
+            try:
+                model.fit(encoded.matrix(), release.sensitive, **weights)
+            except (ValueError, TypeError) as error:
+                raise InputError(f"model {self.name} cannot be trained on a release: {error}") from None
         target = np.ones((1, len(encoded.bits)), dtype=bool)
         aligned = np.zeros(release.values)
         aligned[model.classes_] = model.predict_proba(target)[0]
@@ -155,7 +158,7 @@ class Inference:
         if isinstance(model, str):
             chosen = model_named(model)
         else:
-            chosen = Classifier.of(model) if hasattr(model, "fit") else model
+            chosen = model if hasattr(model, "predict") and not hasattr(model, "fit") else Classifier.of(model)
         return cls(encoder_named(encoder), chosen, encoder)
 
     @property

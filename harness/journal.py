@@ -30,8 +30,11 @@ class Journal:
     def __init__(self, path: Path, owner: Entry) -> None:
         """Open or begin the journal of `owner`; `entries` is what it held before."""
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: BinaryIO = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")  # noqa: SIM115
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: BinaryIO = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")  # noqa: SIM115
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be written: {error.strerror}; choose another --out") from None
         self._synced = time.monotonic()
         try:
             self._take()

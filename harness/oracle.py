@@ -27,6 +27,7 @@ class Card:
     seedable: bool = False  # equal seeds, equal releases
     keeps_data: bool = False  # may be asked by index about a table it was given before
     computes_here: bool = True  # in this process, so that more workers must be more processes; else it is waited for
+    orderless: bool = False  # vouches that the order of rows makes no difference, whatever the table
     max_draws: int | None = None  # per ask
     noise_epsilon: float | None = None  # the differential privacy it claims, if it claims any
 

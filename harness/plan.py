@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -28,13 +30,14 @@ class Claim:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        _require("epsilon", self.epsilon, "a positive number", 0 < self.epsilon < float("inf"))
-        _require("delta", self.delta, "a probability from 0 to below 1", 0 <= self.delta < 1)
-        _require("confidence", self.confidence, "a probability between 0 and 1", 0 < self.confidence < 1)
+        _require("epsilon", self.epsilon, "a positive number", lambda number: 0 < number < float("inf"))
+        _require("delta", self.delta, "a probability from 0 to below 1", lambda number: 0 <= number < 1)
+        _require("confidence", self.confidence, "a probability between 0 and 1", lambda number: 0 < number < 1)
 
 
-def _require(name: str, value: object, expected: str, good: bool) -> None:
-    if not good:
+def _require(name: str, value: object, expected: str, good: Callable[[Any], bool], kind: type = Real) -> None:
+    """Bad input dies at birth; a truth value is no number."""
+    if not isinstance(value, kind) or isinstance(value, bool) or not good(value):
         raise InputError(f"{name} must be {expected}, not {value!r}")
 
 
@@ -54,12 +57,15 @@ class Plan:
     blind: bool | None = None  # send D⁻ⁱ as just another table; None: where f is waited for, a stranger's
 
     def __post_init__(self) -> None:
-        _require("draws", self.draws, "a whole number of at least 1", self.draws is None or self.draws >= 1)
-        _require("seed", self.seed, "a whole number from 0 to 2**63 - 1", 0 <= self.seed < 2**63)
         size = self.data.size
-        fits = self.records == "all" or (isinstance(self.records, int) and 1 <= self.records <= size)
-        _require("records", self.records, f'"all" or a whole number from 1 to {size}', fits)
-        _require("budget", self.budget, "a whole number of at least 1", self.budget is None or self.budget >= 1)
+        _require("seed", self.seed, "a whole number from 0 to 2**63 - 1", lambda seed: 0 <= seed < 2**63, int)
+        if self.draws is not None:
+            _require("draws", self.draws, "a whole number of at least 1", lambda draws: draws >= 1, int)
+        if self.budget is not None:
+            _require("budget", self.budget, "a whole number of at least 1", lambda calls: calls >= 1, int)
+        if self.records != "all":
+            expected = f'"all" or a whole number from 1 to {size}'
+            _require("records", self.records, expected, lambda records: 1 <= records <= size, int)
         if self.budget is not None and self.records != "all":
             raise InputError("a budget chooses the records itself; give either a budget or a number of records")
 

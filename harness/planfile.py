@@ -105,8 +105,6 @@ def _built(path: Path, said: Mapping[str, Any]) -> Planfile:
         **{key: run[key] for key in ("draws", "seed", "records", "budget", "adaptive", "blind") if key in run},
     )
     workers = run.get("workers", 1)
-    if workers < 1:
-        raise InputError(f"[run] workers must be at least 1, not {workers}")
     address = said["oracle"]["address"]
     return Planfile(path, plan, address, _from_here(path, address, said["oracle"].get("options", {})), workers)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from harness.dataset import Dataset
-from harness.errors import ReleaseError, did_you_mean, nearest
+from harness.errors import InputError, ReleaseError, did_you_mean, nearest
 from harness.table import Cells, Codes, Table
 from harness.values import Exact, Other, Reading, Suppressed, Unreadable, Value, parse, resolve_other
 
@@ -150,6 +150,8 @@ class Reader:
         if not known.all():
             notes.append("rows whose sensitive value is suppressed are left out")
         usable = known if weights is None else known & (weights > 0)
+        if not usable.any():
+            notes.append("a release holds no usable row, so that nothing can be inferred from it")
         kept = slice(None) if usable.all() else usable
         quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
         return Microdata(
@@ -269,7 +271,10 @@ def as_release(answer: object) -> Table | Predictions:
     if isinstance(answer, Table | Predictions):
         return answer
     if isinstance(answer, pd.DataFrame):
-        return Table.from_frame(answer)
+        try:
+            return Table.from_frame(answer)
+        except InputError as error:
+            raise ReleaseError(f"the release cannot be used: {error}") from None
     if isinstance(answer, np.ndarray):
         return Predictions(answer)
     what = "nothing (None)" if answer is None else f"a {type(answer).__name__}"

@@ -36,6 +36,7 @@ class Report:
     findings: tuple[Finding, ...]  # by index
     verdict: Verdict
     looks: tuple[Look, ...]
+    examined: int  # records, without those that are equal to another
     noticed: tuple[str, ...] = ()  # what was odd about the oracle and about f(D)
     reveal: bool = False
 
@@ -44,7 +45,7 @@ class Report:
         ordered = tuple(sorted(findings, key=lambda finding: finding.index))
         plan = audit.plan
         verdict = judge(ordered, plan.claim, plan.data.size, exact=audit.course.exact, random=audit.course.random)
-        return cls(plan, audit.opening, ordered, verdict, audit.looks, audit.notes, reveal)
+        return cls(plan, audit.opening, ordered, verdict, audit.looks, len(audit.course.examined), audit.notes, reveal)
 
     @property
     def card(self) -> Card:
@@ -135,7 +136,15 @@ class Report:
             else "f was given D without the record as just another table"
         )
         if self.plan.data.dropped:
-            said.append(f"{self.plan.data.dropped} rows with missing values were left out; {size} remain")
+            said.append(
+                f"{self.plan.data.dropped} rows with missing values were left out; {size} remain and are numbered "
+                "anew: `row` in the report is the row of the source"
+            )
+        if self.opening.orderless and len(self.findings) > self.examined:
+            said.append(
+                f"{self.examined} records were examined for all {len(self.findings)}: the oracle vouches that the "
+                "order of rows makes no difference, a permuted table agreed, so equal records need one examination"
+            )
         return tuple(said)
 
     def statistics(self) -> dict[str, Any]:
@@ -197,7 +206,7 @@ class Report:
         }
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
-        plain = finding.entry()
+        plain = {**finding.entry(), "row": self.plan.data.row(finding.index)}
         del plain["seconds"]  # differs from run to run
         plain["changed"] = finding.changed
         if self.reveal:
@@ -232,7 +241,7 @@ class Report:
         quasi = ", ".join(column.name for column in data.schema.quasi)
         sensitive = ", ".join(column.name for column in data.schema.sensitive)
         draws = "exact" if self.exact else f"{self.findings[0].draws} draws a side"
-        shares = "   ".join(f"≥ {limit}: {share:.1%}" for limit, share in numbers["share_at_or_above"].items())
+        shares = "   ".join(f"{share:.1%} at ≥ {limit}" for limit, share in numbers["share_at_or_above"].items())
         kind = "randomized" if card.randomized else "deterministic"
         lines = {
             "oracle": f"{' '.join(filter(None, [card.name, card.version]))}, {kind}, releases {card.releases}",
@@ -242,7 +251,8 @@ class Report:
             "distance": f"largest {numbers['largest']:.4g}   mean {numbers['mean']:.4g} ± {numbers['deviation']:.4g}"
             f"   ({self.plan.distance.name}: {self.plan.distance.describes})",
             "records": shares,
-            "predictions": f"{numbers['share_of_changed_predictions']:.1%} change when the record is left out",
+            "predictions": f"{numbers['share_of_changed_predictions']:.1%} name another likeliest value without the "
+            "record (of equals the first)",
         }
         if not self.exact:
             lines["(ε, δ)"] = self._epsilon_and_delta()
@@ -266,7 +276,7 @@ class Report:
         distances = np.array([finding.distance for finding in self.findings])
         edges = [0.0, *(10.0**power for power in range(-5, 1)), np.inf]
         counts = np.histogram(distances, edges)[0]
-        labels = ["< 0.00001", *(f"≥ {edge:g}" for edge in edges[1:-1])]
+        labels = ["< 0.00001", *(f"≥ {edge:.5f}".rstrip("0").rstrip(".") for edge in edges[1:-1])]
         return ["  how far records move the inference about themselves"] + [
             f"  {label:>10} {_bar(count / len(distances)):<30} {count}"
             for label, count in zip(labels, counts, strict=True)
@@ -274,7 +284,10 @@ class Report:
 
     def _worst(self) -> list[str]:
         labels = self.plan.data.sensitive_labels
-        worst = sorted(self.findings, key=lambda finding: (-finding.distance, finding.index))[:WORST]
+        moving = [finding for finding in self.findings if finding.distance > 0]
+        worst = sorted(moving, key=lambda finding: (-finding.distance, finding.index))[:WORST]
+        if not worst:
+            return ["  no record moves it at all"]
         lines = ["  records that move it most", "       index  distance  largest change of confidence"]
         for finding in worst:
             value = int(np.argmax(np.abs(np.subtract(finding.present, finding.absent))))

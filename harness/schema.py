@@ -47,7 +47,7 @@ class Column:
             raise InputError(f"column {name!r}: unknown key {unknown[0]!r}; {known}")
         if "hierarchy" in options:
             options["hierarchy"] = _hierarchy(name, options["hierarchy"], base)
-        if "order" in options:
+        if isinstance(options.get("order"), list | tuple):
             options["order"] = tuple(str(value) for value in options["order"])
         return cls(name, **options)
 
@@ -55,17 +55,27 @@ class Column:
         if self.kind not in get_args(Kind):
             hint = did_you_mean(str(self.kind), get_args(Kind))
             raise InputError(f"column {self.name!r}: kind {self.kind!r} is not known; {hint}")
+        self._require("order", isinstance(self.order, tuple), "a list of values, lowest first")
+        self._require("order", len(set(self.order)) == len(self.order), "a list in which no value stands twice")
+        self._require("notation", self.notation is None or isinstance(self.notation, str), "a text")
+        self._require("points", isinstance(self.points, bool), "true or false")
         if self.kind == "ordered" and not self.order and self.hierarchy is None:
             raise InputError(
                 f"column {self.name!r} is declared ordered but has no order; "
                 'give its values from lowest to highest: order = ["low", "middle", "high"]'
             )
 
-        if self.bins is not None and (self.kind != "number" or self.bins < 1):
-            raise InputError(f"column {self.name!r}: bins must be a whole number from 1 up, of a number column")
+        whole = isinstance(self.bins, int) and not isinstance(self.bins, bool) and self.bins >= 1
+        self._require(
+            "bins", self.bins is None or (whole and self.kind == "number"), "a whole number, of a number column"
+        )
         if self.binning not in ("quantiles", "width"):
             hint = did_you_mean(str(self.binning), ("quantiles", "width"))
             raise InputError(f"column {self.name!r}: binning {self.binning!r} is not known; {hint}")
+
+    def _require(self, key: str, good: bool, expected: str) -> None:
+        if not good:
+            raise InputError(f"column {self.name!r}: {key} must be {expected}, not {getattr(self, key)!r}")
 
     def binned(self, numbers: pd.Series[Any]) -> pd.Series[Any]:
         """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D or in equal widths, right ends in."""
@@ -119,6 +129,12 @@ class Column:
         return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
 
 
+def _name(item: object) -> str:
+    if isinstance(item, str | int) and not isinstance(item, bool):
+        return str(item)
+    raise InputError(f"sensitive must name one column or several, not {item!r:.80}")
+
+
 def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
     if isinstance(source, Hierarchy):
         return source
@@ -147,10 +163,14 @@ class Schema:
         sensitive: str | Sequence[str | Column],
         weight: str | None = None,
     ) -> None:
-        known = quasi.items() if isinstance(quasi, Mapping) else ((column.name, column) for column in quasi)
-        wanted = [sensitive] if isinstance(sensitive, str | Column) else list(sensitive)
-        columns = tuple(Column.of(name, declaration) for name, declaration in known)
-        secrets = tuple(item if isinstance(item, Column) else Column(str(item)) for item in wanted)
+        if isinstance(quasi, Mapping):
+            columns = tuple(Column.of(str(name), declaration) for name, declaration in quasi.items())
+        elif isinstance(quasi, list | tuple) and all(isinstance(column, Column) for column in quasi):
+            columns = tuple(quasi)
+        else:
+            raise InputError(f'quasi must map each column to its kind, such as {{"age": "number"}}, not {quasi!r:.80}')
+        wanted = list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]
+        secrets = tuple(item if isinstance(item, Column) else Column(_name(item)) for item in wanted)
         object.__setattr__(self, "quasi", columns)
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)

@@ -31,6 +31,8 @@ class Cells:
         if isinstance(series.dtype, pd.CategoricalDtype):
             series = series.astype(series.cat.categories.dtype)
         dtype = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}.get(series.dtype.kind, object)
+        if series.dtype.kind == "u" and series.max() > np.iinfo(np.int64).max:
+            dtype = object  # as text rather than wrapped to a negative number
         ready = dtype is not object or isinstance(series.dtype, pd.StringDtype)
         codes, uniques = pd.factorize(series if ready else _texts(series))
         return cls(np.asarray(uniques, dtype=dtype), codes.astype(np.int32))

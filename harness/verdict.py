@@ -125,7 +125,7 @@ def _partial(findings: Sequence[Finding], claim: Claim, population: int) -> str:
 
 
 def _certified(certificate: Certificate | None, claim: Claim) -> str:
-    if certificate is None:
+    if certificate is None or certificate.share >= 1:
         return ""
     return f"; with {claim.confidence:.0%} confidence at most {certificate.share:.2%} of all records do not keep it"
 
@@ -133,6 +133,6 @@ def _certified(certificate: Certificate | None, claim: Claim) -> str:
 def _holding(worst: Finding, claim: Claim, population: int, exact: bool) -> str:
     often = f" with probability above {claim.delta:g}" if _by_tail(claim, exact) else ""
     return (
-        f"none of the {population} records moves the inference about itself by {claim.epsilon:g} or more{often}; "
+        f"no record of {population} moves the inference about itself by {claim.epsilon:g} or more{often}; "
         f"the largest distance is {_interval(worst)}, of record {worst.index}"
     )

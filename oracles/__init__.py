@@ -63,6 +63,8 @@ def _python(rest: str, options: dict[str, Any]) -> Oracle:
             f"python:{rest}: module {module!r} cannot be imported: {error}; it is looked for "
             "in the current folder, beside the audit.toml and where Python has its packages"
         ) from error
+    except Exception as error:  # whatever a stranger's module does when it is imported
+        raise InputError(f"python:{rest}: importing {module!r} raised {type(error).__name__}: {error}") from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise InputError(f"python:{rest}: {module} has no {name!r}; {did_you_mean(part, _public(found))}")
@@ -79,7 +81,9 @@ def _python(rest: str, options: dict[str, Any]) -> Oracle:
 
 
 def _public(found: Any) -> list[str]:
-    return [name for name in dir(found) if not name.startswith("_")]
+    return [
+        name for name in dir(found) if not name.startswith("_") and not inspect.ismodule(getattr(found, name, None))
+    ]
 
 
 def _reference(rest: str, options: dict[str, Any]) -> Oracle:

@@ -28,9 +28,10 @@ class Local:
 
     def answer(self, ask: Ask) -> Iterator[Table]:
         for seed in ask.seeds():
-            released = as_release(self._call(ask, seed))
+            returned = self._call(ask, seed)
+            released = as_release(returned)
             if not isinstance(released, Table):
-                raise OracleError(f"it returned a {type(released).__name__}; expected a DataFrame")
+                raise OracleError(f"the anonymizer returned a {type(returned).__name__}; expected a DataFrame")
             yield released
 
     def _call(self, ask: Ask, seed: int) -> Any:
@@ -40,16 +41,22 @@ class Local:
             randomness = {self.randomness: seed if self.randomness == "seed" else np.random.default_rng(seed)}
         try:
             return self.function(ask.table.to_frame(), **randomness, **self.options)
-        except Exception as error:
-            raise OracleError(
-                f"the anonymizer raised {type(error).__name__}: {str(error)[:300]}{_where(error)}"
-            ) from error
+        except (Exception, SystemExit) as error:  # one that leaves by sys.exit must not end the audit as "holds"
+            raise OracleError(f"the anonymizer raised {type(error).__name__}: {_said(error)}{_where(error)}") from error
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def _where(error: Exception) -> str:
+def _said(error: BaseException) -> str:
+    """What an exception says, in one line and never long."""
+    try:
+        return " ".join(str(error).split())[:300]
+    except Exception:
+        return "(it cannot even say what)"
+
+
+def _where(error: BaseException) -> str:
     """The line of the anonymizer's own file that was being run, not the depths of a library."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is ours
     own = [frame for frame in frames if frame.filename == frames[0].filename]
@@ -63,6 +70,8 @@ def _name(function: Callable[..., Any]) -> str:
 
 def _randomness(function: Callable[..., Any], options: Mapping[str, Any]) -> str | None:
     """Which keyword the callable takes its randomness from, after checking that the options fit it too."""
+    if inspect.iscoroutinefunction(function):
+        raise InputError(f"the anonymizer {_name(function)} is async; wrap it in a plain function that awaits it")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # builtins without a signature take the data and nothing else

@@ -12,6 +12,7 @@ from harness.oracle import Ask, Card
 from harness.plan import Claim, Plan
 from harness.schema import Schema
 from oracles import as_oracle
+from tests import naive
 from tests.anonymizers import jittered
 from tests.test_procedure import QUASI, audit, table
 
@@ -83,36 +84,71 @@ def test_an_anonymizer_that_minds_the_order_of_rows_is_found_out():
     def by_position(data: pd.DataFrame) -> pd.DataFrame:
         return data.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(data["age"])])
 
-    assert not opening(as_oracle(by_position)).orderless
-    assert opening(as_oracle(lambda data: data)).orderless
+    vouching = Card("box", randomized=False, orderless=True)
+    assert not opening(Box(vouching, lambda data, seed, asked: by_position(data))).orderless
+    assert opening(Box(vouching, plain)).orderless
 
 
-def test_equal_records_are_asked_about_once_if_the_order_of_rows_does_not_matter():
+class Counted:
+    """A local anonymizer that vouches for something, and counts how often it was asked."""
+
+    def __init__(self, f, orderless):
+        self.card, self.f, self.asked = Card("counted", randomized=False, orderless=orderless), f, []
+
+    def answer(self, ask: Ask):
+        self.asked.append(ask.table.rows)
+        return [self.f(ask.table.to_frame())]
+
+    def close(self): ...
+
+
+def minding(frame):
+    return frame.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(frame["age"])])
+
+
+def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_a_permuted_table_agrees():
     data = pd.concat([table(10)] * 3, ignore_index=True)
-    distinct = len(data.drop_duplicates())
-    asked = []
-
-    def counting(frame):
-        asked.append(len(frame))
-        return frame
-
-    report = audit(counting, data)
-    assert asked.count(29) == distinct
+    oracle = Counted(lambda frame: frame, orderless=True)
+    report = audit(oracle, data)
+    assert oracle.asked.count(29) == len(data.drop_duplicates())
     assert len(report.findings) == 30
     twins = [replace(finding, index=0) for finding in report.findings]
     assert all(twins[index] == twins[index % 10] for index in range(30))
+    assert any("records were examined for all 30" in line for line in report.assumptions)
 
 
-def test_equal_records_are_asked_about_one_by_one_if_it_does():
-    data = pd.concat([table(5)] * 2, ignore_index=True)
-    asked = []
+@pytest.mark.parametrize(("f", "orderless"), [(minding, True), (lambda frame: frame, False)])
+def test_equal_records_are_asked_about_one_by_one_if_not(f, orderless):
+    oracle = Counted(f, orderless)
+    report = audit(oracle, pd.concat([table(5)] * 2, ignore_index=True))
+    assert oracle.asked.count(9) == 10
+    assert any("order of rows makes no difference, but it does" in note for note in report.notes) == orderless
 
-    def minding(frame):
-        asked.append(len(frame))
-        return frame.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(frame["age"])])
 
-    audit(minding, data)
-    assert asked.count(9) == 10
+def test_a_mondrian_that_breaks_ties_by_position_is_measured_as_it_is():
+    """f(D) may not mind the order of rows while some f(D⁻ⁱ) does: equal records then differ."""
+
+    def halves(frame):
+        ordered = frame.sort_values(["u", "v"], kind="stable").reset_index(drop=True)
+        half = len(ordered) // 2
+        parts = [ordered[:half], ordered[half:]] if half >= 2 else [ordered]
+        return pd.concat([part.assign(**{c: f"{part[c].min()}~{part[c].max()}" for c in "uv"}) for part in parts])
+
+    rows = [
+        [2, 1, "a"],
+        [1, 1, "b"],
+        [1, 0, "b"],
+        [2, 0, "a"],
+        [1, 0, "b"],
+        [2, 0, "b"],
+        [1, 1, "b"],
+        [2, 1, "a"],
+        [1, 1, "b"],
+    ]
+    data = pd.DataFrame(rows, columns=["u", "v", "s"])
+    report = audit(halves, data, quasi={"u": "number", "v": "number"}, sensitive="s")
+    for finding in report.findings:
+        assert finding.distance == pytest.approx(naive.distance(halves, data, finding.index, ["u", "v"], "s"), abs=1e-9)
 
 
 def test_an_oracle_that_remembers_is_caught_by_the_last_question():

@@ -229,6 +229,7 @@ def _card(oracle: object, noise_epsilon: float, releases: Any) -> Card:
         randomized=noisy,
         seedable=noisy,
         keeps_data=True,
+        orderless=True,
         noise_epsilon=noise_epsilon,
     )
 

@@ -1,5 +1,8 @@
 """Anonymizers that fail in the ways real ones do."""
 
+import sys
+
+import numpy as np
 import pandas as pd
 
 
@@ -25,3 +28,19 @@ def mumbling(data: pd.DataFrame) -> pd.DataFrame:
 
 def averaging(data: pd.DataFrame) -> pd.DataFrame:
     return data.assign(age=data["age"].mean())
+
+
+def leaving(data: pd.DataFrame) -> pd.DataFrame:
+    sys.exit(0)
+
+
+def doubling(data: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([data, data[["age"]]], axis=1)
+
+
+async def later(data: pd.DataFrame) -> pd.DataFrame:
+    return data
+
+
+def array(data: pd.DataFrame) -> np.ndarray:
+    return np.ones((1, 2))

@@ -295,5 +295,3 @@ def test_sigterm_lets_the_question_under_way_be_answered(framed):
     assert digests(there, Ask(dataset())) == [dataset().digest]
     time.sleep(0.3)
     assert not alive(pid)
-
-

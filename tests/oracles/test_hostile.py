@@ -187,7 +187,9 @@ def test_a_redirect_to_another_host_is_refused_and_nothing_is_sent_there():
         assert elsewhere.requests == []
 
 
-@pytest.mark.parametrize("location", ["http://[", "http://127.0.0.1:99999/", "//other.example/", "https:evil", "ftp://127.0.0.1/"])
+@pytest.mark.parametrize(
+    "location", ["http://[", "http://127.0.0.1:99999/", "//other.example/", "https:evil", "ftp://127.0.0.1/"]
+)
 def test_a_redirect_that_leads_nowhere_good_is_refused(location):
     with serving(lambda request: (307, {"Location": location}, b"")) as server:
         refused(plain(server.address), "redirects to another host", retryable=False)

@@ -139,9 +139,10 @@ def test_a_job_may_end_in_a_redirect_to_its_result():
 
 
 def test_a_job_that_is_never_done_ends_at_its_deadline():
-    with serving(lambda request: (202, {"Location": "/jobs/1"}, b"")) as server, pytest.raises(
-        OracleError, match="was not done after 0.2 s"
-    ) as caught:
+    with (
+        serving(lambda request: (202, {"Location": "/jobs/1"}, b"")) as server,
+        pytest.raises(OracleError, match="was not done after 0.2 s") as caught,
+    ):
         released(server, {"interval": 0.05, "deadline": 0.2})
     assert caught.value.retryable
 

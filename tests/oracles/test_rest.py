@@ -99,8 +99,9 @@ def test_an_oracle_travels_by_recipe(server):
 
 def test_asking_after_another_major_version_is_refused():
     said = wire.pack_description(Description(Card("new"), protocol=(2, 0)))
-    with serving(lambda request: (200, PROTOBUF, said.SerializeToString())) as server, pytest.raises(
-        OracleError, match="version 2 of the oracle protocol, this side version 1"
+    with (
+        serving(lambda request: (200, PROTOBUF, said.SerializeToString())) as server,
+        pytest.raises(OracleError, match="version 2 of the oracle protocol, this side version 1"),
     ):
         Rest(server.address)
 
