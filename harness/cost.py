@@ -33,7 +33,7 @@ class Cost:
         draws = f"{self.draws} {'draw' if self.draws == 1 else 'draws'} a side"
         most = f", at most, in up to {self.looks} looks" if self.looks > 1 else ""
         lines = [
-            f"oracle    {self.card.name} {self.card.version}".rstrip() + f", {kind}, releases {self.card.releases}",
+            f"oracle    {self.card.title}, {kind}, releases {self.card.releases}",
             f"records   {self.records} to examine{equal}, {draws}{most}",
             f"calls     {self.calls} of the anonymizer",
             f"time      about {_spoken(self.seconds)} ({self.seconds_per_record * 1000:.3g} ms a record, measured)",

@@ -124,7 +124,7 @@ def _broken(path: Path, number: int) -> JournalError:
 
 
 def _canonical(entry: Entry) -> bytes:
-    return json.dumps(entry, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(entry, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _line(body: bytes, chain: str) -> bytes:

@@ -31,6 +31,12 @@ class Card:
     max_draws: int | None = None  # per ask
     noise_epsilon: float | None = None  # the differential privacy it claims, if it claims any
 
+    @property
+    def title(self) -> str:
+        """Name and version as a terminal may print them: a stranger chose them."""
+        said = f"{self.name} {self.version}".rstrip()[:200]
+        return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in said)
+
 
 @dataclass(frozen=True, eq=False)
 class Ask:

@@ -222,7 +222,7 @@ class Report:
         }
 
     def to_json(self) -> str:
-        return json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
+        return json.dumps(self.to_dict()) + "\n"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per examined record."""
@@ -244,7 +244,7 @@ class Report:
         shares = "   ".join(f"{share:.1%} at ≥ {limit}" for limit, share in numbers["share_at_or_above"].items())
         kind = "randomized" if card.randomized else "deterministic"
         lines = {
-            "oracle": f"{' '.join(filter(None, [card.name, card.version]))}, {kind}, releases {card.releases}",
+            "oracle": f"{card.title}, {kind}, releases {card.releases}",
             "data": f"{data.size} records; {quasi} → {sensitive} ({len(data.sensitive_domain)} values)",
             "adversary": f"{self.plan.inference.model.name}, {self.plan.inference.encoder_name} encoding",
             "examined": f"{len(self.findings)} of {data.size} records, {draws}",

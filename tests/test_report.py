@@ -111,3 +111,17 @@ def test_an_address_opens_the_same_oracle():
     by_address = audit("reference:laplace", draws=10)
     assert by_address.findings == audit(Laplace(), draws=10).findings
     assert isinstance(as_oracle("reference:identity"), harness.Oracle)
+
+
+def test_what_a_stranger_calls_himself_cannot_touch_the_terminal(tmp_path):
+    class Stranger:
+        card = harness.Card("\x1b[2J\ud800HOLDS\n", randomized=False)
+
+        def answer(self, ask):
+            return [ask.table]
+
+        def close(self): ...
+
+    report = audit(Stranger(), out=tmp_path)
+    assert "\\x1b[2J\\ud800HOLDS\\n" in report.summary()
+    assert json.loads(report.to_json())["card"]["name"] == Stranger.card.name
