@@ -101,7 +101,7 @@ def _demo(chosen: argparse.Namespace) -> int:
         raise InputError("--people must be at least 20, or there is nothing to hide in")
     reports = show(_silent if chosen.json else print, chosen.people)
     if chosen.json:
-        print(json.dumps({name: report.to_dict() for name, report in reports.items()}, ensure_ascii=False))
+        print(json.dumps({name: report.to_dict() for name, report in reports.items()}))
     return 0
 
 

@@ -115,7 +115,7 @@ def test_an_address_opens_the_same_oracle():
 
 def test_what_a_stranger_calls_himself_cannot_touch_the_terminal(tmp_path):
     class Stranger:
-        card = harness.Card("\x1b[2J\ud800HOLDS\n", randomized=False)
+        card = harness.Card("\x1b[2J\ud800\nHOLDS", randomized=False)
 
         def answer(self, ask):
             return [ask.table]
@@ -123,5 +123,5 @@ def test_what_a_stranger_calls_himself_cannot_touch_the_terminal(tmp_path):
         def close(self): ...
 
     report = audit(Stranger(), out=tmp_path)
-    assert "\\x1b[2J\\ud800HOLDS\\n" in report.summary()
+    assert "\\x1b[2J\\ud800\\nHOLDS" in report.summary()
     assert json.loads(report.to_json())["card"]["name"] == Stranger.card.name
