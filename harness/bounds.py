@@ -57,18 +57,18 @@ def lower(x: Samples, y: Samples, alpha: float) -> float:
     return max(0.0, dual, _lower_by_bands(x.ordered, y.ordered, BANDS * alpha))
 
 
-def mean_at_least(values: Floats, alpha: float, *, span: float, seen: int = 0) -> float:
-    """A lower confidence bound on the mean of values ≥ 0, by betting that it is larger.
+def mean_at_least(values: Floats, alpha: float, *, span: float, seen: int = 0, below: Floats | float = 0.0) -> float:
+    """A lower confidence bound, from 0 up, on the mean of values ≥ −`below`, by betting that it is larger.
 
     Waudby-Smith & Ramdas: were the mean at most m, the capital Π(1 + λₜ(zₜ − m)) would be a nonnegative
-    supermartingale for stakes λₜ ≤ 1/m set by the past, and reach 1/alpha with probability at most alpha. The
-    first `seen` values set stakes and are not bet on; `span` is the width of what the values can be.
+    supermartingale for stakes λₜ ≤ 1/(m + belowₜ) set by the past, and reach 1/alpha with probability at most
+    alpha. The first `seen` values set stakes and are not bet on; `span` is the width of what the first ones can be.
     """
     goal = math.log(1 / alpha)
     stakes, bets = _stakes(values, goal, span, seen), values[seen:]
 
     def gained(mean: float) -> float:
-        return float(np.log1p(np.minimum(stakes, BOLDNESS / mean) * (bets - mean)).sum()) - goal
+        return float(np.log1p(np.minimum(stakes, BOLDNESS / (mean + below)) * (bets - mean)).sum()) - goal
 
     least, most = 1e-9 * span, float(bets.max())
     if most <= least or gained(least) <= 0:
@@ -155,11 +155,12 @@ def _lower_by_duality(x: Floats, y: Floats, alpha: float) -> float:
         return 0.0
     price = math.log(1 / alpha) / (draws - first)
     early, late = (_learn(x[:, :seen], y[:, :seen], price) for seen in (first, second))
-    swing = max(early.swing, late.swing)
-    if swing == 0:
+    if early.swing == late.swing == 0:
         return 0.0
     gains = np.concatenate([early.gains(x[:, :second], y[:, :second]), late.gains(x[:, second:], y[:, second:])])
-    return mean_at_least(gains + swing, alpha, span=2 * swing, seen=first) - swing
+    # Each part is bet on with the swing of the potential it uses, which is known before it begins.
+    below = np.repeat([early.swing, late.swing], [second - first, draws - second])
+    return mean_at_least(gains, alpha, span=2 * (early.swing or 2.0), seen=first, below=below)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from harness.examination import Examination
-from harness.honesty import REPEATS
+from harness.honesty import REPEATS, VARIED
 from harness.oracle import Card
 from harness.procedure import Audit
 
@@ -55,7 +55,9 @@ def estimated_cost(audit: Audit, workers: int) -> Cost:
     each = (time.perf_counter() - start) / len(timed) * sum(look.draws for look in looks) / looks[0].draws
     drawn = sum(look.draws for look in looks) if opening.card.randomized else 1
     sides = 2 * len(looks) * len(records) if opening.card.releases == "predictions" else drawn * (1 + len(records))
-    calls = REPEATS + 2 + int(bool(opening.card.randomized) and opening.card.seedable) + sides
+    calls = REPEATS + 4 + sides  # one f(D⁻ⁱ) twice, another order, and the first question at the end
+    if opening.card.randomized:
+        calls += 1 if opening.card.releases == "predictions" else VARIED
     whole = each * len(records) / workers
     return Cost(
         opening.card, len(audit.course.targets), len(records), last.draws, len(looks), calls, each, whole, opening.notes

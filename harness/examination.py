@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.dataset import Record
-from harness.distance import Samples, paired
+from harness.distance import Floats, Samples, paired
 from harness.errors import InputError, OracleError, ReleaseError
 from harness.estimate import Estimate, Estimator, draws_needed
 from harness.finding import Finding
@@ -136,8 +137,21 @@ class Examination:
             epsilon=smallest_epsilon(apart, claim.delta, alpha, largest),
             above=tuple(tail_count(apart, share * largest)[0] for share in GRID),
             privacy_loss=loss,
-            draws_needed=draws_needed(estimate, claim.epsilon, alpha) if claim.delta == 0 else None,
+            draws_needed=self._draws_needed(estimate, apart),
         )
+
+    def _draws_needed(self, estimate: Estimate, apart: Floats) -> int | None:
+        """About how many draws would settle the record, by its distance or by its tail; None when settled."""
+        claim = self.plan.claim
+        if claim.delta == 0:
+            settled = estimate.upper < claim.epsilon or estimate.lower >= claim.epsilon
+            return None if settled else draws_needed(estimate, claim.epsilon, self.look.alpha)
+        often = smallest_delta(apart, claim.epsilon, self.look.alpha)
+        gap = claim.delta - often.value
+        if often.upper <= claim.delta or often.lower > claim.delta or gap == 0:
+            return None
+        reach = often.upper - often.value if gap > 0 else often.value - often.lower
+        return math.ceil(len(apart) * (reach / gap) ** 2)  # limits close in as one over the root of the draws
 
     def present_samples(self, target: Record) -> Samples:
         """What f(D) says about the target; the same for all who share her quasi-identifiers."""

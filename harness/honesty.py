@@ -9,15 +9,23 @@ import numpy as np
 
 from harness.dataset import Record
 from harness.distance import Samples
+from harness.errors import OracleError
 from harness.estimate import permutation_test
 from harness.examination import answers
 from harness.oracle import Ask, Card, Oracle
 from harness.plan import Plan
+from harness.release import Predictions
 from harness.table import Table
 
-REPEATS = 3  # equal questions; r equal answers say P(different) ≤ 1 − α^(1/r) (63 % at r = 3: hence "taken as")
+REPEATS = 5  # equal questions, see `unlikelier_than`
+VARIED = 20  # draws of one question that a randomized oracle is asked for
 
 FEWEST_HALVES, PERMUTATIONS, SUSPICIOUS = 20, 1999, 0.001  # of the test for drift
+
+
+def unlikelier_than(confidence: float) -> float:
+    """What so many equal answers say: that different ones come no more often than this."""
+    return float(1 - (1 - confidence) ** (1 / REPEATS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,20 +47,19 @@ class Opening:
 
 
 def first_questions(plan: Plan, oracle: Oracle) -> Opening:
-    """Ask for f(D) again and again, with other seeds, with the rows in another order."""
+    """Ask for f(D) again and again, for one f(D⁻ⁱ) twice, for many draws at once, with the rows in another order."""
     card, ask = oracle.card, _question(plan, oracle)
     told = [_answer(oracle, ask) for _ in range(REPEATS)]
-    same = len(set(told)) == 1
+    without = {_answer(oracle, _question(plan, oracle, absent=True), "f(D) without record 0") for _ in range(2)}
+    same = len(set(told)) == 1 == len(without)
     notes: list[str] = []
     if not same and card.randomized is False:
         notes.append("the oracle says it is deterministic, but equal questions got different answers")
     if not same and card.seedable:
         notes.append("the oracle says it honours seeds, but equal questions with equal seeds got different answers")
-    if same and card.randomized and card.seedable and _answer(oracle, replace(ask, seed=ask.seed ^ 1)) == told[0]:
-        notes.append("the oracle says it is randomized, but another seed got the same answer")
-    if same and card.randomized and not card.seedable:
-        notes.append("the oracle says it is randomized and takes no seed, but equal questions got equal answers")
     card = replace(card, randomized=bool(card.randomized) or not same, seedable=card.seedable and same)
+    if card.randomized and not _varies(oracle, replace(ask, draws=VARIED)):
+        notes.append(f"the oracle is said to be randomized, but {VARIED} draws of one question were all the same")
     coupled = card.seedable or not card.randomized
     orderless = coupled and _answer(oracle, _in_another_order(plan, ask)) == told[0]
     if card.orderless and coupled and not orderless:
@@ -62,34 +69,56 @@ def first_questions(plan: Plan, oracle: Oracle) -> Opening:
     return Opening(card, coupled, card.orderless and orderless, tuple(notes), told[0])
 
 
-def last_question(plan: Plan, oracle: Oracle, opening: Opening, drawn: Samples | None) -> tuple[str, ...]:
+def still_the_same(plan: Plan, oracle: Oracle, opening: Opening) -> None:
+    """Before an audit goes on: where equal questions get equal answers, the first one must get its first answer."""
+    if opening.coupled and _answer(oracle, _question(plan, oracle)) != opening.first:
+        raise OracleError(
+            f"oracle {opening.card.name!r}: the first question now gets another answer than when this audit began; "
+            "it is not the same oracle any more. Begin anew with another --out"
+        )
+
+
+def last_question(
+    plan: Plan, oracle: Oracle, opening: Opening, early: Samples | None, late: Samples | None
+) -> tuple[str, ...]:
     """The first question once more, after all others: an oracle that keeps a state may answer differently.
 
-    Where equal questions may get different answers, the first half of the draws of f(D) is compared with the second.
+    Where equal questions may get different answers, draws of f(D) from before all others are compared with draws
+    from after them, and the first half of the former with the second.
     """
     if opening.coupled:
         if _answer(oracle, _question(plan, oracle)) == opening.first:
             return ()
         return ("the first question, asked again at the end, got another answer: the oracle remembers or has changed",)
-    if drawn is None or len(drawn) < FEWEST_HALVES:
+    if early is None or late is None:
         return ()
-    half, rng = len(drawn) // 2, np.random.default_rng(plan.seed_for("halves"))
-    early, late = Samples(drawn.draws[:half]), Samples(drawn.draws[half:])
-    chance = permutation_test(early, late, coupled=False, permutations=PERMUTATIONS, rng=rng)
-    if chance > SUSPICIOUS:
+    half = len(early) // 2
+    compared = ((early, late), (Samples(early.draws[:half]), Samples(early.draws[half:])))
+    rng = np.random.default_rng(plan.seed_for("drift"))
+    chances = [permutation_test(*each, coupled=False, permutations=PERMUTATIONS, rng=rng) for each in compared]
+    if min(chances) > SUSPICIOUS:
         return ()
-    return (f"the first and second half of its draws of f(D) differ (p = {chance:.4f}): its answers drift",)
+    return (f"early and late draws of f(D) differ (p = {min(chances):.4f}): its answers drift",)
 
 
-def _question(plan: Plan, oracle: Oracle) -> Ask:
-    target: Record | None = plan.data.record(0) if oracle.card.releases == "predictions" else None
-    return plan.ask(oracle.card, target, absent=False, coupled=True)
+def _question(plan: Plan, oracle: Oracle, *, absent: bool = False) -> Ask:
+    about = absent or oracle.card.releases == "predictions"
+    target: Record | None = plan.data.record(0) if about else None
+    return plan.ask(oracle.card, target, absent=absent, coupled=True)
 
 
-def _answer(oracle: Oracle, ask: Ask) -> str:
+def _answer(oracle: Oracle, ask: Ask, what: str = "f(D)") -> str:
     """One draw, as a digest of its rows in whatever order they came."""
-    (release,) = answers(oracle, replace(ask, draws=1), "f(D)")
+    (release,) = answers(oracle, replace(ask, draws=1), what)
     return release.orderless_digest if isinstance(release, Table) else release.digest
+
+
+def _varies(oracle: Oracle, ask: Ask) -> bool:
+    """Whether the draws of one question are not all the same."""
+    releases = list(answers(oracle, ask, "f(D)"))
+    if isinstance(releases[0], Predictions):
+        return len(np.unique(releases[0].rows, axis=0)) > 1
+    return len({release.orderless_digest for release in releases if isinstance(release, Table)}) > 1
 
 
 def _in_another_order(plan: Plan, ask: Ask) -> Ask:

@@ -92,8 +92,14 @@ class Classifier:
         return cls(estimator, f"sklearn:{kind.__module__}.{estimator!r}")  # repr: with its parameters
 
     @property
+    def seeds(self) -> list[str]:
+        """The parameters, also of parts, through which it may be given a seed and has not been."""
+        given = self.estimator.get_params(deep=True)
+        return [name for name, value in given.items() if name.split("__")[-1] == "random_state" and value is None]
+
+    @property
     def randomized(self) -> bool:
-        return self.estimator.get_params().get("random_state", 0) is None
+        return bool(self.seeds)
 
     def predict(self, encoded: Encoded, seed: int) -> Floats:
         from sklearn.base import clone
@@ -103,8 +109,7 @@ class Classifier:
         if len(seen) < 2:  # nothing to tell apart: the only value there is, or nothing at all
             return _normalised(release.class_weights)
         model = clone(self.estimator)
-        if self.randomized:
-            model.set_params(random_state=seed % 2**32)
+        model.set_params(**dict.fromkeys(self.seeds, seed % 2**32))
         weights = {} if release.weights is None else {"sample_weight": release.weights}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

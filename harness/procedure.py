@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from harness.dataset import Record
 from harness.distance import Samples
 from harness.errors import ReleaseError
 from harness.examination import Examination, answers
 from harness.executors import Mapper, Serial
 from harness.finding import Finding
-from harness.honesty import Opening, first_questions, last_question
+from harness.honesty import FEWEST_HALVES, Opening, first_questions, last_question, still_the_same
 from harness.journal import Journal
 from harness.kept import keep, kept
 from harness.oracle import Oracle
@@ -22,6 +23,10 @@ from harness.plan import Plan
 from harness.release import Reader
 from harness.sampling import Course, Look, choose, looks, twins
 from harness.table import Table
+
+# Who is risky is seen on a draw of its own: one that the estimates used too would bias the choice.
+BEFORE = Look(0, 1, 1.0)
+AGAIN, MOST_AGAIN = -1, 100  # the look, and its draws, that are compared with the first ones to see a drift
 
 
 @dataclass(eq=False)
@@ -35,6 +40,7 @@ class Audit:
     oracle: Oracle
     journal: Journal | None = None
     executor: Mapper = field(default_factory=Serial)
+    _new: bool = field(default=False, init=False)  # whether this run has measured anything
 
     def _said(self, kind: str) -> list[Any]:
         """What the journal held of one kind when this run began."""
@@ -48,7 +54,7 @@ class Audit:
     def opening(self) -> Opening:
         """The first questions, asked once per audit even if it is interrupted."""
         if said := self._said("opening"):
-            return Opening.from_entry(said[0])
+            return Opening.from_entry(said[-1])
         opening = first_questions(self.plan, self.oracle)
         self._say("opening", opening.entry())
         return opening
@@ -59,11 +65,9 @@ class Audit:
         if said := self._said("course"):
             return Course.from_entry(said[0])
         reader, present = Reader(self.plan.data), None
-        if self.plan.budget is not None and (
-            drawn := self.drawn(looks(self.plan, self.opening.card, self.opening.coupled, 1)[0])
-        ):
+        if self.plan.budget is not None and (drawn := self.drawn(BEFORE)):
             present = reader.read(drawn[0])
-        choice = choose(self.plan, self.opening.card, reader, present)
+        choice = choose(self.plan, self.opening.card, self.opening.coupled, reader, present)
         alike = twins(self.plan.data, choice.targets) if self.opening.orderless else {}
         course = Course(not self.plan.randomized(self.opening.card), choice.targets, choice.random, alike)
         self._say("course", course.entry())
@@ -90,23 +94,31 @@ class Audit:
         return {}
 
     def _kept_or_asked(self, look: Look) -> tuple[Table, ...]:
-        card, coupled = self.opening.card, self.opening.coupled
-        if card.releases == "predictions":
+        if self.opening.card.releases == "predictions":
             return ()
         known = next((said["digests"] for said in self._said("present") if said["look"] == look.number), None)
         path = self.journal.path.with_name(f"present-{look.number}.npz") if self.journal is not None else None
         if known is not None and path is not None:
             return kept(path, known)
-        ask = self.plan.ask(card, None, absent=False, coupled=coupled, draws=look.draws, look=look.number)
-        tables = tuple(release for release in answers(self.oracle, ask, "f(D)") if isinstance(release, Table))
+        tables = self._asked(look)
         if path is not None:
             keep(path, tables)
         self._say("present", {"look": look.number, "digests": [table.digest for table in tables]})
         return tables
 
+    def _asked(self, look: Look) -> tuple[Table, ...]:
+        card, coupled = self.opening.card, self.opening.coupled
+        if card.releases == "predictions":
+            return ()
+        ask = self.plan.ask(card, None, absent=False, coupled=coupled, draws=look.draws, look=look.number)
+        return tuple(release for release in answers(self.oracle, ask, "f(D)") if isinstance(release, Table))
+
     def run(self) -> Iterator[Finding]:
         """Look after look, until every record is settled, one is proven to break the claim, or draws are spent."""
         latest: dict[int, Finding] = {}
+        self._recognise()
+        if not self._said("closing"):
+            self.early  # noqa: B018  (asked now, looked at in the end)
         waiting = self.in_random_order()
         for look in self.looks:
             open_ones: list[int] = []
@@ -125,6 +137,11 @@ class Audit:
             yield from self._with_twins(latest[index])
         self.closing  # noqa: B018
 
+    def _recognise(self) -> None:
+        """An audit that goes on must find the oracle that it began with."""
+        if self._said("finding") and not self._said("closing"):
+            still_the_same(self.plan, self.oracle, self.opening)
+
     def _examined(self, look: Look, targets: list[int]) -> Iterator[Finding]:
         """The findings of one look: what is known already, then what has to be asked."""
         known = [self.measured[index, look.number] for index in targets if (index, look.number) in self.measured]
@@ -132,10 +149,10 @@ class Audit:
         left = [index for index in targets if (index, look.number) not in self.measured]
         if not left:
             return
-        opening = self.opening
-        examine = Examination(self.plan, self.oracle, opening.card, opening.coupled, look, self.drawn(look))
+        examine = self._examination(look, self.drawn(look))
         for finding in self.executor.map(examine, left):
             self._say("finding", finding.entry())
+            self._new = True
             yield finding
 
     def in_random_order(self) -> list[int]:
@@ -163,19 +180,33 @@ class Audit:
     @cached_property
     def closing(self) -> tuple[str, ...]:
         """The last question, asked once per audit, and what it brought to light."""
-        if said := self._said("closing"):
-            return tuple(said[0])
-        notes = last_question(self.plan, self.oracle, self.opening, self._inferred_from_draws())
+        if (said := self._said("closing")) and not self._new:
+            return tuple(said[-1])
+        notes = last_question(self.plan, self.oracle, self.opening, self.early, self._late())
         self._say("closing", list(notes))
         return notes
 
-    def _inferred_from_draws(self) -> Samples | None:
-        """What independent draws of f(D) said about one record, in the order in which they were drawn."""
-        if self.opening.coupled or not self.drawn(self.looks[0]):
+    @cached_property
+    def early(self) -> Samples | None:
+        """What independent draws of f(D) say about one record before all others are asked about; to see a drift."""
+        look = self.looks[0]
+        if self.opening.coupled or look.draws < FEWEST_HALVES:
             return None
-        opening, look = self.opening, self.looks[0]
-        examine = Examination(self.plan, self.oracle, opening.card, opening.coupled, look, self.drawn(look))
-        return examine.present_samples(self.plan.data.record(self.course.targets[0]))
+        return self._examination(look, self.drawn(look)).present_samples(self._first_target)
+
+    def _late(self) -> Samples | None:
+        """The same once more, after them."""
+        if self.early is None:
+            return None
+        again = Look(AGAIN, min(self.looks[0].draws, MOST_AGAIN), self.looks[0].alpha)
+        return self._examination(again, self._asked(again)).present_samples(self._first_target)
+
+    @property
+    def _first_target(self) -> Record:
+        return self.plan.data.record(self.course.targets[0])
+
+    def _examination(self, look: Look, present: tuple[Table, ...]) -> Examination:
+        return Examination(self.plan, self.oracle, self.opening.card, self.opening.coupled, look, present)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import pandas as pd
 from harness.bounds import binomial_upper
 from harness.examination import GRID
 from harness.finding import Finding
-from harness.honesty import Opening
+from harness.honesty import REPEATS, Opening, unlikelier_than
 from harness.oracle import Card
 from harness.plan import Plan
 from harness.procedure import Audit
@@ -44,7 +44,8 @@ class Report:
     def of(cls, audit: Audit, findings: Sequence[Finding], *, reveal: bool = False) -> Report:
         ordered = tuple(sorted(findings, key=lambda finding: finding.index))
         plan = audit.plan
-        verdict = judge(ordered, plan.claim, plan.data.size, exact=audit.course.exact, random=audit.course.random)
+        course, coupled = audit.course, audit.opening.coupled
+        verdict = judge(ordered, plan.claim, plan.data.size, exact=course.exact, coupled=coupled, random=course.random)
         return cls(plan, audit.opening, ordered, verdict, audit.looks, len(audit.course.examined), audit.notes, reveal)
 
     @property
@@ -119,11 +120,15 @@ class Report:
         if self.exact and inference.randomized:
             said.append("the adversary's own randomness is fixed by one seed; with draws it would be sampled")
         if self.exact:
-            said.append("f is taken as deterministic because equal questions got equal answers; so distances are exact")
+            often = unlikelier_than(self.plan.claim.confidence)
+            said.append(
+                f"f is taken as deterministic because {REPEATS} equal questions got equal answers, which alone says "
+                f"only that different ones come less than {often:.0%} of the time; then distances are exact"
+            )
         else:
             said.append(
                 f"all {len(self.findings)} intervals hold together with {self.plan.claim.confidence:.0%} confidence "
-                "(union bound over the examined records)"
+                "(union bound over the examined records); so do all tails, the curve, all privacy losses, each alone"
             )
             said.append(
                 "both sides were drawn with the same seeds, which leaves each side's law as it is"
@@ -240,7 +245,9 @@ class Report:
         data, card, numbers = self.plan.data, self.card, self.statistics()
         quasi = ", ".join(column.name for column in data.schema.quasi)
         sensitive = ", ".join(column.name for column in data.schema.sensitive)
-        draws = "exact" if self.exact else f"{self.findings[0].draws} draws a side"
+        drawn = sorted({finding.draws for finding in self.findings})
+        span = f"{drawn[0]}" if len(drawn) == 1 else f"{drawn[0]} to {drawn[-1]}"
+        draws = "exact" if self.exact else f"{span} draws a side"
         shares = "   ".join(f"{share:.1%} at ≥ {limit}" for limit, share in numbers["share_at_or_above"].items())
         kind = "randomized" if card.randomized else "deterministic"
         lines = {

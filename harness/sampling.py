@@ -13,11 +13,13 @@ from harness.bounds import upper
 from harness.dataset import Dataset
 from harness.distance import Samples
 from harness.encoding import tf
+from harness.errors import InputError
 from harness.oracle import Card
 from harness.plan import Plan
 from harness.release import Microdata, Reader
 
 FEWEST = 50  # draws of a first look
+QUESTIONS, DRAWN = 10, 120  # calls to see whether the box is honest, and more where draws are calls: see `honesty`
 HALF = 0.5  # of the error, when intervals and a certificate must hold together
 
 
@@ -41,23 +43,27 @@ def looks(plan: Plan, card: Card, coupled: bool, records: int) -> tuple[Look, ..
     if records < plan.data.size:  # the other half is the certificate's, see `judge`
         error *= HALF
     alpha, most = error / records, plan.draws_of(card)
-    if not plan.adaptive or most <= FEWEST:
+    if not plan.adaptive or most == 1:
         return (Look(1, most, alpha),)
-    draws = [_first_look(plan, alpha / 2, coupled, most)]
-    while draws[-1] < most:
-        draws.append(min(2 * draws[-1], most))
-    return tuple(Look(t, many, alpha / (t * (t + 1)), many == most) for t, many in enumerate(draws, start=1))
+    draws = [_first_look(plan, alpha / 2, coupled)]
+    if draws[0] > most:
+        raise InputError(
+            f"adaptive: no record can be settled with fewer than {draws[0]} draws at this epsilon, confidence and "
+            f"number of records, but draws = {most}; raise draws"
+        )
+    while 2 * draws[-1] <= most:  # the same looks whatever the number of draws, so that an audit can go on to more
+        draws.append(2 * draws[-1])
+    return tuple(Look(t, many, alpha / (t * (t + 1)), t == len(draws)) for t, many in enumerate(draws, start=1))
 
 
-def _first_look(plan: Plan, alpha: float, coupled: bool, most: int) -> int:
+def _first_look(plan: Plan, alpha: float, coupled: bool) -> int:
     """So few draws that a record without any influence is just settled by them; fewer could settle nobody."""
     draws = FEWEST
-    while draws < most:
+    while True:
         nothing = Samples(np.tile([1.0, 0.0], (draws, 1)))
         if upper(nothing, nothing, 0.0, alpha / 2, coupled=coupled) * plan.distance.scale < plan.claim.epsilon:
-            break
+            return draws
         draws = math.ceil(draws * 1.25)
-    return min(draws, most)
 
 
 @dataclass(frozen=True)
@@ -95,19 +101,33 @@ class Course:
         return cls(entry["exact"], tuple(entry["targets"]), tuple(entry["random"]), groups)
 
 
-def choose(plan: Plan, card: Card, reader: Reader, present: Microdata | None) -> Choice:
+def choose(plan: Plan, card: Card, coupled: bool, reader: Reader, present: Microdata | None) -> Choice:
     """All records; some at random; or what a budget of calls buys: half of them the riskiest, half at random."""
     size = plan.data.size
     if plan.budget is None:
         random = plan.at_random(size if plan.records == "all" else plan.records)
         return Choice(random, random)
-    sides = 2 if card.releases == "predictions" else 1
-    affordable = plan.budget // (sides * (plan.draws_of(card) if card.randomized and sides == 1 else 1))
+    affordable = _affordable(plan, card, coupled, plan.budget)
     if affordable >= size:
         return Choice(tuple(range(size)), tuple(range(size)))
     random = plan.at_random(max(affordable // 2, 1))
     left = [int(index) for index in riskiest(plan.data, reader, present) if index not in set(random)]
     return Choice(tuple(sorted({*random, *left[: affordable - len(random)]})), random)
+
+
+def _affordable(plan: Plan, card: Card, coupled: bool, budget: int) -> int:
+    """How many records a budget of calls buys, when none of them is settled before the last look."""
+    schedule = looks(plan, card, coupled, plan.data.size)
+    draws = sum(look.draws for look in schedule) if card.randomized else len(schedule)
+    if card.releases == "predictions":  # one call answers all draws of one side
+        each, shared = 2 * len(schedule), QUESTIONS
+    else:  # f(D), and one more draw of it to see who is risky
+        each, shared = draws, draws + 1 + QUESTIONS + (DRAWN if card.randomized else 0)
+    affordable = (budget - shared) // each
+    if affordable < 1:
+        least = shared + each
+        raise InputError(f"a budget of {budget} calls buys no record; this audit needs at least {least}")
+    return affordable
 
 
 def riskiest(data: Dataset, reader: Reader, present: Microdata | None) -> npt.NDArray[np.intp]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from harness.certificate import Certificate, certify
@@ -48,11 +48,18 @@ class Verdict:
 
 
 def judge(
-    findings: Sequence[Finding], claim: Claim, population: int, *, exact: bool = True, random: Iterable[int] = ()
+    findings: Sequence[Finding],
+    claim: Claim,
+    population: int,
+    *,
+    exact: bool = True,
+    coupled: bool = True,
+    random: Iterable[int] = (),
 ) -> Verdict:
     """VIOLATED needs one record proven to break the claim, HOLDS all proven to keep it and everybody examined.
 
-    `random` are the examined records that were drawn at random and so stand for the others.
+    `random` are the examined records that were drawn at random and so stand for the others; pairs that are not
+    `coupled` also differ by f's own noise, which the words must not blame on a record.
     """
     terms = (claim.epsilon, claim.delta, exact)
     worst = max(findings, key=lambda finding: (finding.distance, -finding.index))
@@ -60,16 +67,17 @@ def judge(
     doubtful = [finding for finding in findings if not finding.satisfies(*terms)]
     certificate = None
     if len(findings) < population and (chosen := set(random)):
-        above = sum(finding.index in chosen for finding in doubtful)
-        error = 1 - claim.confidence
-        certificate = certify(population, len(chosen), above, error if exact else error * HALF)
+        error = (1 - claim.confidence) * (1 if exact else HALF)
+        possible, proven = (sum(each.index in chosen for each in group) for group in (doubtful, guilty))
+        least = certify(population, len(chosen), proven, error).least
+        certificate = replace(certify(population, len(chosen), possible, error), least=least)
     outcome, witness = Outcome.INCONCLUSIVE, worst
     if guilty:
         outcome = Outcome.VIOLATED
         witness = max(
             guilty, key=lambda finding: (finding.lower, finding.delta.lower, finding.distance, -finding.index)
         )
-        reason = _violation(witness, claim, exact)
+        reason = _violation(witness, claim, exact, coupled)
     elif doubtful:
         reason = _doubt(doubtful, claim) + _certified(certificate, claim)
     elif len(findings) < population:
@@ -92,12 +100,17 @@ def _by_tail(claim: Claim, exact: bool) -> bool:
     return claim.delta > 0 and not exact
 
 
-def _violation(finding: Finding, claim: Claim, exact: bool) -> str:
+def _violation(finding: Finding, claim: Claim, exact: bool, coupled: bool) -> str:
     if _by_tail(claim, exact):
-        return (
-            f"record {finding.index} moves the inference about itself by {claim.epsilon:g} or more with probability "
-            f"{finding.delta.value:.4g} (at least {finding.delta.lower:.4g}); the claim allows {claim.delta:g}"
-        )
+        often = f"with probability {finding.delta.value:.4g} (at least {finding.delta.lower:.4g})"
+        if coupled:
+            moved = f"record {finding.index} moves the inference about itself by {claim.epsilon:g} or more {often}"
+        else:
+            moved = (
+                f"inferences about record {finding.index} from a draw with it and one without lie {claim.epsilon:g} or "
+                f"more apart {often}, f's own noise included"
+            )
+        return f"{moved}; the claim allows {claim.delta:g}"
     return (
         f"record {finding.index} moves the inference about itself by {_interval(finding)}; "
         f"the claim allows less than {claim.epsilon:g}"

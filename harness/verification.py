@@ -29,7 +29,8 @@ def verified(journal: Path, report: Path | None = None) -> Verdict:
         )
     plan = owner["plan"]
     claim, population = Claim(**plan["claim"]), plan["data"]["records"]
-    verdict = judge(findings, claim, population, exact=course.exact, random=course.random)
+    coupled = next(entry["opening"]["coupled"] for entry in reversed(said) if "opening" in entry)
+    verdict = judge(findings, claim, population, exact=course.exact, coupled=coupled, random=course.random)
     if report is not None:
         _compare(report, verdict, findings)
     return verdict

@@ -80,7 +80,7 @@ def test_plan_says_what_it_will_cost_and_leaves_nothing(folder):
     run = harness("plan", "audit.toml", cwd=folder)
     assert run.returncode == 0
     assert "5 to examine, 1 draw a side" in run.stdout
-    assert "11 of the anonymizer" in run.stdout  # f(D) six times, four of them to see if it is honest, and 5 records
+    assert "15 of the anonymizer" in run.stdout  # f(D), the records, and nine questions to see if it is honest
     assert sorted(path.name for path in folder.iterdir()) == ["audit.toml", "people.csv"]
 
 

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import BernoulliNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from harness.dataset import Dataset
 from harness.encoding import encoder_named, tf
@@ -123,6 +125,17 @@ def test_a_random_classifier_is_drawn_by_its_seed_alone():
     first, again, other = (inference.samples([release], target, reader, seeds) for seeds in ([1, 2], [1, 2], [3, 4]))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def test_the_randomness_of_a_part_is_seeded_too():
+    pipeline = make_pipeline(FunctionTransformer(), RandomForestClassifier(3, max_features=1))
+    assert Classifier.of(pipeline).seeds == ["randomforestclassifier__random_state"]
+    rng = np.random.default_rng(0)
+    reader, release = read(
+        pd.DataFrame([[rng.choice(cells) for cells in CELLS.values()] for _ in range(60)], columns=list(CELLS))
+    )
+    encoded = tf(reader, release, reader.data.record(1))
+    assert np.array_equal(*(Classifier.of(pipeline).predict(encoded, seed=5) for _ in range(2)))
 
 
 def test_a_model_without_probabilities_is_refused_with_the_reason():

@@ -25,15 +25,21 @@ NOISY = Card("noisy", randomized=True, seedable=True)
 PLAN = Plan(DATA, Claim(0.1), draws=5000, adaptive=True)
 
 
-@given(st.integers(1, 10**6), st.integers(1, 10**4))
-def test_looks_double_spend_no_more_than_alpha_and_end_at_the_plans_draws(draws, records):
+@given(st.integers(2000, 10**6), st.integers(1, 10**4))
+def test_looks_double_and_spend_no_more_than_alpha_whatever_the_draws(draws, records):
     schedule = looks(replace(PLAN, draws=draws), NOISY, True, records)
-    assert schedule[-1].draws == draws
+    assert draws / 2 < schedule[-1].draws <= draws
+    assert schedule[:-1] == looks(replace(PLAN, draws=4 * draws), NOISY, True, records)[: len(schedule) - 1]
     assert sum(look.alpha for look in schedule) <= 0.05 / records * (1 + 1e-12)
     assert [look.number for look in schedule] == list(range(1, len(schedule) + 1))
-    assert all(later.draws <= 2 * earlier.draws for earlier, later in pairwise(schedule))
+    assert all(later.draws == 2 * earlier.draws for earlier, later in pairwise(schedule))
     assert [look.last for look in schedule] == [False] * (len(schedule) - 1) + [True]
-    assert schedule[0].draws >= min(FEWEST, draws)
+    assert schedule[0].draws >= FEWEST
+
+
+def test_too_few_draws_to_settle_anybody_are_refused():
+    with pytest.raises(harness.InputError, match="no record can be settled with fewer than"):
+        looks(replace(PLAN, draws=60), NOISY, True, 1000)
 
 
 def test_a_fixed_plan_looks_once_with_all_its_error():
@@ -58,9 +64,9 @@ def test_the_riskiest_are_those_whom_few_rows_cover():
 
 
 def test_a_budget_buys_the_riskiest_and_a_random_part():
-    plan = Plan(DATA, Claim(0.1), budget=10)
-    choice = choose(plan, Card("fixed", randomized=False), Reader(DATA), None)
-    assert len(choice.targets) == 10
+    plan = Plan(DATA, Claim(0.1), budget=22)
+    choice = choose(plan, Card("fixed", randomized=False), True, Reader(DATA), None)
+    assert len(choice.targets) == 10  # 10 questions of honesty, f(D) twice
     assert choice.random == plan.at_random(5)
     risky = riskiest(DATA, Reader(DATA), None).tolist()
     others = [index for index in risky if index not in choice.random][:5]
@@ -68,16 +74,28 @@ def test_a_budget_buys_the_riskiest_and_a_random_part():
 
 
 def test_a_budget_for_everybody_is_an_audit_of_everybody():
-    choice = choose(Plan(DATA, Claim(0.1), budget=1000), Card("fixed", randomized=False), Reader(DATA), None)
+    choice = choose(Plan(DATA, Claim(0.1), budget=1000), Card("fixed", randomized=False), True, Reader(DATA), None)
     assert choice.targets == choice.random == tuple(range(40))
 
 
 def test_an_audit_with_a_budget_certifies_with_its_random_part_only():
-    report = audit(lambda data: data.assign(age="*", sex="*"), table(200), epsilon=0.5, budget=60)
+    asked = []
+
+    def hiding(data):
+        asked.append(1)
+        return data.assign(age="*", sex="*")
+
+    report = audit(hiding, table(200), epsilon=0.5, budget=72)
     assert report.verdict.outcome is harness.Outcome.INCONCLUSIVE
     assert report.verdict.certificate is not None
     assert report.verdict.certificate.examined == 30
     assert len(report.findings) == 60
+    assert len(asked) <= 72
+
+
+def test_a_budget_that_buys_nothing_is_refused():
+    with pytest.raises(harness.InputError, match="a budget of 12 calls buys no record; this audit needs at least 13"):
+        audit(lambda data: data, budget=12)
 
 
 class Few:
@@ -128,7 +146,7 @@ def test_an_adaptive_audit_can_go_on_to_more_draws(tmp_path):
 
 
 def test_the_findings_do_not_depend_on_workers():
-    one, two = (audit(Laplace(0.5), draws=300, adaptive=True, workers=workers) for workers in (1, 2))
+    one, two = (audit(Laplace(0.5), draws=800, adaptive=True, workers=workers) for workers in (1, 2))
     assert one.to_json() == two.to_json()
 
 

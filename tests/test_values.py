@@ -14,6 +14,7 @@ from harness.errors import InputError
 from harness.values import (
     Exact,
     Interval,
+    Kind,
     OneOf,
     Other,
     Raw,
@@ -65,7 +66,8 @@ NUMBERS: dict[object, Value] = {
     "25.0": Exact(25),
     " 25 ": Exact(25),
     "2.5e1": Exact(25),
-    "+25": Exact(25),
+    "+90": Exact(90),  # the highest: 90 or more is the same
+    "+15": Interval(15, math.inf, "left"),  # no raw value
     25: Exact(25),
     26.0: Exact(26),
     "[20,30]": Interval(20, 30),
@@ -95,6 +97,13 @@ NUMBERS: dict[object, Value] = {
     "20 to 39": Interval(20, 39),
     "20:39": Interval(20, 39),
     "20-20": Interval(20, 20),
+    "20-<30": Interval(20, 30, "left"),
+    "20 to <30": Interval(20, 30, "left"),
+    "-5 – <30": Interval(-5, 30, "left"),
+    "20 <= x < 30": Interval(20, 30, "left"),
+    "20 < hours-per-week ≤ 30": Interval(20, 30, "right"),
+    ">=20 and <30": Interval(20, 30, "left"),
+    "> 20 and <= 30": Interval(20, 30, "right"),
     "(-inf, 30]": Interval(-math.inf, 30, "right"),
     "[40, ∞)": Interval(40, math.inf, "left"),
     "(-∞, 3.5)": Interval(-math.inf, 3.5, "neither"),
@@ -120,7 +129,8 @@ NUMBERS: dict[object, Value] = {
     "[20, 30] | [40, 41]": many(*range(20, 31), 40, 41),
     "{40;23}": many(23, 40),
     "{20-22, 40}": many(20, 21, 22, 40),
-    "{1*, >=89}": many(17, 18, 19, 89, 90),
+    "{>=89}": many(89, 90),
+    "{1*, 89-<91}": many(17, 18, 19, 89, 90),
     "20|30": many(20, 30),
     "20;30": many(20, 30),
     "20;30;40": many(20, 30, 40),
@@ -178,6 +188,8 @@ SCHOOL_CELLS: dict[str, Value] = {
     "1st-4th to 9th": run("1st-4th", "9th"),
     ">= Masters": run("Masters", "Doctorate"),
     "< 9th": run("Preschool", "7th-8th"),
+    "1st-4th-<9th": run("1st-4th", "7th-8th"),
+    "9th <= education < 12th": run("9th", "11th"),
     "{9th, Masters}": many("9th", "Masters"),
     "['9th', 'Masters']": many("9th", "Masters"),
     "9th;Masters": many("9th", "Masters"),
@@ -203,6 +215,8 @@ DATES: dict[str, Value] = {
     "[1980, 1990]": days("1980-01-01", "1990-12-31"),
     "1980-1989": days("1980-01-01", "1989-12-31"),
     "1980,1989": days("1980-01-01", "1989-12-31"),
+    "1980-<1990": days("1980-01-01", "1989-12-31"),
+    "{1987-02-13 00:00:00}": many(day("1987-02-13")),
     "[1980-01-01, 1989-12-31]": days("1980-01-01", "1989-12-31"),
     "1980-01-01/1989-12-31": days("1980-01-01", "1989-12-31"),
     "1980-01-01 - 1989-12-31": days("1980-01-01", "1989-12-31"),
@@ -259,6 +273,94 @@ def test_zip_codes_are_masked_from_the_right() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cell", "raws"),
+    [
+        ("22.*", {22, 22.5}),
+        ("2*.*", {22, 22.5, 23, 23.5}),
+        ("2***", {22, 22.5, 23, 23.5}),
+        ("35.*", {35, 35.5}),
+        ("**.0", {22, 23, 35}),
+        ("2*", {22, 23}),
+        ("{22.*, 35.0}", {22, 22.5, 35}),
+    ],
+)
+def test_a_mask_among_decimals_hides_whole_numbers_as_floats_print_them(cell: str, raws: set[Raw]) -> None:
+    assert parse(cell, Reading.of("number", [22.0, 22.5, 23.0, 23.5, 35.0, 35.5])) == many(*raws)
+    with pytest.raises(Unreadable):
+        parse("22.*", Reading.of("number", [22.0, 23.0]))
+
+
+@pytest.mark.parametrize("kind", ["category", "ordered"])
+def test_one_star_at_the_end_is_one_character_or_any_ending(kind: Kind) -> None:
+    codes = ["13053", "13068", "14850", "1305"]
+    undeclared, mask, prefix = (Reading.of(kind, codes, notation=name) for name in (None, "mask", "prefix"))
+    for cell in ("130*", "{130*, 14850}"):
+        with pytest.raises(Unreadable, match='ambiguous.* declare notation = "mask" or notation = "prefix"'):
+            parse(cell, undeclared)
+    assert parse("148*", undeclared) == many("14850")
+    assert parse("130**", undeclared) == many("13053", "13068")
+    assert parse("130*", mask) == many("1305")
+    with pytest.raises(Unreadable, match="fits no raw value"):
+        parse("148*", mask)
+    assert parse("130*", prefix) == many("1305", "13053", "13068")
+    assert parse("148*", prefix) == many("14850")
+
+
+def test_one_star_hides_one_digit_of_an_age_even_among_centenarians() -> None:
+    assert parse("1*", Reading.of("number", range(1, 110))) == many(*range(10, 20))
+    anything = Reading.of("number", range(1, 110), notation="prefix")
+    assert parse("1*", anything) == many(1, *range(10, 20), *range(100, 110))
+
+
+@pytest.mark.parametrize("notation", [None, "interval", "bound", "mask"])
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ("2.000", "ambiguous: may be number '2' or dots between thousands '2000'"),
+        ("1.000-2.000", "ambiguous: may be interval '[1, 2]' or dots between thousands '[1000, 2000]'"),
+        ("1.000..2.000", "ambiguous"),
+        (">= 2.000", "ambiguous"),
+        ("{2.000, 1000}", "its element '2.000': ambiguous"),
+        ("(1.999, 25000]", "ambiguous"),
+        ("25.000", "fits the raw data only with dots between thousands '25000'"),
+        ("1.400-1.600", "fits the raw data only with dots between thousands '[1400, 1600]'"),
+    ],
+)
+def test_a_dot_before_three_digits_may_part_thousands(cell: str, why: str, notation: str | None) -> None:
+    with pytest.raises(Unreadable) as refusal:
+        parse(cell, Reading.of("number", [2, 1000, 1500, 2000, 25000], notation=notation))
+    assert why in str(refusal.value)
+    assert "print plain numbers" in str(refusal.value)
+
+
+def test_a_dot_is_decimal_where_nothing_else_fits_or_the_column_says_so() -> None:
+    raws = [2, 1000, 1500, 2000, 25000]
+    assert parse("0.500-2.000", Reading.of("number", raws)) == Interval(0.5, 2)
+    assert parse("(1.999, 25000.0]", Reading.of("number", raws)) == Interval(1.999, 25000, "right")
+    assert parse("25.000", ages) == Exact(25)
+    assert parse("17.500-30.500", ages) == Interval(17.5, 30.5)
+    for decided in (Reading.of("number", raws, notation="number"), Reading.of("number", [*raws, 2.125])):
+        assert parse("2.000", decided) == Exact(2)
+        assert parse("1.000-2.000", decided) == Interval(1, 2)
+
+
+@pytest.mark.parametrize("cell", ["", None, math.nan, "None", "nan", "NaN", "null", "<NA>", "n/a", " NaT "])
+def test_a_word_for_missing_is_the_missing_value_where_that_was_kept(cell: object) -> None:
+    for reading in (Reading.of("category", ["", "a"]), Reading("number", ("", 20, 30))):
+        assert parse(cell, reading) == Exact("")
+    assert parse("{None, a}", Reading.of("category", ["", "a"])) == many("", "a")
+    assert parse("*", Reading.of("category", ["", "a"])) == Suppressed()
+
+
+def test_a_word_for_missing_that_is_a_raw_value_is_that_value() -> None:
+    reading = Reading.of("category", ["", "NA", "none"])
+    assert parse("NA", reading) == Exact("NA")
+    assert parse("nan", reading) == Exact("")
+    with pytest.raises(Unreadable, match="did you mean 'none'"):
+        parse("None", reading)
+
+
+@pytest.mark.parametrize(
     ("cell", "reading", "why"),
     [
         ("15", ages, "no such number in the raw data; declare points = true"),
@@ -276,6 +378,26 @@ def test_zip_codes_are_masked_from_the_right() -> None:
         ("(40)", ages, "neither a number"),
         ("$20", ages, "neither a number"),
         ("20 years", ages, "neither a number"),
+        ("np.int64(25)", ages, "print a number, a range such as [20, 30), a bound such as >= 20, a set, a mask, or *;"),
+        (">=20, <30", ages, "neither a number"),
+        (">=20 and >=30", ages, "neither a number"),
+        ("30-<20", ages, "low end lies above"),
+        ("+25", ages, 'declare notation = "number" or notation = "bound"'),
+        ("{+25, 30}", ages, 'declare notation = "number" or notation = "bound"'),
+        ("[+20, 30, 40]", ages, "its element '+20': ambiguous"),
+        ("+-5", ages, "neither a number"),
+        (">=20;<30", ages, "its element '>=20': ambiguous: a bound beside others"),
+        ("{>=20, <30}", ages, "print a range: [20, 30)"),
+        (">=20|<30", ages, "ambiguous: a bound beside others"),
+        ("['>=20', '<30']", ages, "ambiguous: a bound beside others"),
+        ("{1*, >=89}", ages, "ambiguous: a bound beside others"),
+        ("20,30,40+", ages, "ambiguous: a bound beside others"),
+        ("4+,5+,6+", ages, 'declare notation = "mask" or notation = "bound"'),
+        ("{>= 9th, < Masters}", schools, "ambiguous: a bound beside others"),
+        (">=1980;<1986", born, "ambiguous: a bound beside others"),
+        ("{17: 20, 18: 25}", ages, "its element '17: 20': ambiguous: may be a range, or a value and its count"),
+        ("{17:20}", ages, "a value and its count"),
+        ("17:20;18:25", ages, "a value and its count"),
         ("[20", ages, "neither a number"),
         ("20-", ages, "neither a number"),
         ("20-30-40", ages, "neither a number"),
@@ -367,6 +489,10 @@ def test_an_ambiguous_split_is_refused_and_quotes_decide_it() -> None:
     ("kind", "notation", "cell", "value"),
     [
         ("number", "bound", "4+", Interval(4, math.inf, "left")),
+        ("number", "bound", "+65", Interval(65, math.inf, "left")),
+        ("number", "number", "+65", Exact(65)),
+        ("number", "number", "{+65, +70}", many(65, 70)),
+        ("number", "mask", "{4+, 50}", many(*range(40, 51))),
         ("number", "mask", "4+", many(*range(40, 50))),
         ("number", "mask", "60+", Interval(60, math.inf, "left")),
         ("number", "set", "19,26", many(19, 26)),
@@ -397,7 +523,7 @@ def test_declared_ends_override_the_brackets(cell: str) -> None:
     ("kind", "options", "hint"),
     [
         ("number", {"notation": "intervall"}, "did you mean 'interval'?"),
-        ("category", {"notation": "run"}, "known: mask, set"),
+        ("category", {"notation": "run"}, "known: mask, prefix, set"),
         ("number", {"notation": "%d/%m/%Y"}, "unknown notation"),
         ("date", {"notation": "sets"}, "or a date pattern"),
         ("date", {"notation": "%d/%m"}, "names no year"),

@@ -8,8 +8,10 @@ A declared notation decides the cells that could be read in two ways:
     interval    `99,100` is a range, not 99100             numbers, dates
     run         `9th~12th` is all from one to the other    ordered
     set         `19,26`, `[20, 30]`, `9th~12th` are two    all
-    bound       `4+` is 4 or more                          numbers, ordered, dates
-    mask        `4+` is 40 to 49                           all
+    bound       `4+` and `+4` are 4 or more                numbers, ordered, dates
+    mask        `4+` is 40 to 49, `130*` has 4 characters  all
+    prefix      `130*` has any ending                      all but dates
+    number      `+65` is 65, `2.000` is 2                  numbers
     %d/%m/%Y    03/02/1987 is in February                  dates, any pattern of strptime
 """
 

@@ -11,6 +11,9 @@ from harness.values.kinds import Number, Span, months_after
 # Typographic signs that mean the same as their plain spelling in numbers and dates.
 PLAIN = str.maketrans({"−": "-", "–": "-", "—": "-", "‒": "-", "…": "..", "∞": "inf", "≤": "<=", "≥": ">="})
 
+# How table libraries print a cell that is missing.
+MISSING = frozenset(["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "<null>", "NaT"])
+
 # At most 100 digits: Python refuses to convert thousands of them, and no column holds such numbers.
 _NUMBER = re.compile(r"[-+]?(?:\d{1,100}(?:\.\d{0,100})?|\.\d{1,100})(?:[eE][-+]?\d{1,4})?", re.ASCII)
 _ENDLESS = re.compile(r"([-+]?)inf(?:inity)?", re.IGNORECASE)

@@ -190,7 +190,10 @@ def _show_interval(value: Interval) -> str:
 def _show_end(end: Number, days: bool) -> str:
     if math.isinf(end):
         return "inf" if end > 0 else "-inf"
-    return date.fromordinal(int(end)).isoformat() if days else show_raw(end)
+    if days:
+        return date.fromordinal(int(end)).isoformat()
+    text = show_raw(end)
+    return f"{text}0" if len(text.partition(".")[2]) == 3 else text  # 1.125 could be taken for 1125
 
 
 def _show_span(span: Span) -> str:

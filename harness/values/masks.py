@@ -1,4 +1,4 @@
-"""Masked characters: `2*`, `355**`, `Bachel***`, `198*`; each sign hides exactly one character."""
+"""Masked characters: `2*`, `355**`, `Bachel***`, `198*`; each sign hides one character, one last star maybe more."""
 
 import re
 from datetime import date
@@ -27,8 +27,8 @@ def masks(text: str, reading: Reading) -> list[Candidate]:
     if hidden is None:
         return []
     found = _dates(hidden, reading) if reading.kind == "date" else _spelled(hidden, reading)
-    if not found and text.endswith("*") and text.count("*") == 1:
-        found = _begun(text[:-1], reading)
+    if text.find("*") == len(text) - 1 and _any_ending(found, reading):
+        found += _begun(text[:-1], reading)
     if not found and "*" in text:
         raise Unreadable(text, "a mask that fits no raw value", "each `*` stands for one character of the raw text")
     return found
@@ -59,10 +59,16 @@ def _spelled(mask: str, reading: Reading) -> list[Candidate]:
     return [("mask", OneOf(frozenset(values)))] if values else []
 
 
+def _any_ending(found: list[Candidate], reading: Reading) -> bool:
+    """May one star at the end hide more? Of numbers and dates only if it cannot hide one character: ages `1*`."""
+    if reading.kind != "date" and reading.notation in ("mask", "prefix"):
+        return reading.notation == "prefix"
+    return not found or reading.kind in ("category", "ordered")
+
+
 def _begun(stem: str, reading: Reading) -> list[Candidate]:
-    """One star at the end is also how "any ending" is printed."""
     values = [raw for group in reading.spellings.values() for text, raw in group if text.startswith(stem)]
-    return [("mask", OneOf(frozenset(values)))] if values else []
+    return [("prefix", OneOf(frozenset(values)))] if values else []
 
 
 def _matcher(mask: str) -> re.Pattern[str]:

@@ -9,6 +9,10 @@ from harness.values.reading import Reading
 Candidate: TypeAlias = tuple[str, Value]  # the notation that says so, and what it says
 Form: TypeAlias = Callable[[str, Reading], list[Candidate]]
 
+THOUSANDS = "dots between thousands"  # no notation: such candidates are only there to raise a doubt
+_NUMBERS = "print a number, a range such as [20, 30), a bound such as >= 20, a set, a mask, or *"
+_DATES = 'print a date, a range such as [1980, 1990), a set, a mask, or *; or declare a pattern: notation = "%d.%m.%y"'
+
 
 def meaning(text: str, reading: Reading, forms: Sequence[Form]) -> Value:
     """The only thing a text can mean under some forms; else the first complaint of one that nearly fitted."""
@@ -26,15 +30,25 @@ def meaning(text: str, reading: Reading, forms: Sequence[Form]) -> Value:
 
 def _settle(text: str, found: list[Candidate], reading: Reading) -> Value:
     """The declared notation, or the one meaning that all candidates share on the domain."""
-    if len(found) > 1:
-        found = [(name, value) for name, value in found if name == reading.notation] or found
+    if any(name == reading.notation for name, _ in found):
+        found = [(name, value) for name, value in found if name in (reading.notation, THOUSANDS)]
     if len({value for _, value in found}) > 1:
         found = _different(found, reading)
     if len({value for _, value in found}) > 1:
         meanings = " or ".join(f"{name} {quote(show(value), 40)}" for name, value in found)
-        names = " or ".join(f'notation = "{name}"' for name in dict.fromkeys(name for name, _ in found))
-        raise Unreadable(text, f"ambiguous: may be {meanings}", f"declare {names}")
-    return found[0][1]
+        raise Unreadable(text, f"ambiguous: may be {meanings}", _declare([name for name, _ in found]))
+    name, value = found[0]
+    if name == THOUSANDS:
+        why = f"fits the raw data only with {THOUSANDS} {quote(show(value), 40)}"
+        raise Unreadable(text, why, "print plain numbers")
+    return value
+
+
+def _declare(names: list[str]) -> str:
+    """How to choose between candidates; dots between thousands cannot be declared, only left out."""
+    if THOUSANDS in names:
+        return 'print plain numbers, or declare notation = "number" if the dot is a decimal point'
+    return "declare " + " or ".join(f'notation = "{name}"' for name in dict.fromkeys(names))
 
 
 def _different(found: list[Candidate], reading: Reading) -> list[Candidate]:
@@ -51,8 +65,9 @@ def _different(found: list[Candidate], reading: Reading) -> list[Candidate]:
 
 def unreadable(text: str, reading: Reading) -> Unreadable:
     """Nothing fits: say what was expected in such a column, and the nearest thing it holds."""
-    why = f"neither a {reading.kind} nor a range, bound, set or mask of them"
-    remedy = "print plain numbers" if reading.kind == "number" else 'a pattern: notation = "%d.%m.%y"'
     if reading.kind in ("category", "ordered"):
         why, remedy = "neither a raw value of the column nor a set or mask of them", "mend the spelling"
-    return Unreadable(text, why, f"{reading.nearest(text)}declare a hierarchy with this name, or {remedy}")
+        return Unreadable(text, why, f"{reading.nearest(text)}declare a hierarchy with this name, or {remedy}")
+    why = f"neither a {reading.kind} nor a range, bound, set or mask of them"
+    forms = _NUMBERS if reading.kind == "number" else _DATES
+    return Unreadable(text, why, f"{reading.nearest(text)}{forms}; or declare a hierarchy that has this name")

@@ -6,19 +6,18 @@ nodes, then what says nothing. What is left is tried as every notation; see `mea
 
 from collections.abc import Sequence
 
-from harness.values.atoms import cell_text
+from harness.values.atoms import MISSING, cell_text
 from harness.values.kinds import Exact, OneOf, Other, Suppressed, Unreadable, Value
 from harness.values.masks import masks, only_mask
 from harness.values.meaning import meaning
-from harness.values.ranges import bounds, points, ranges
+from harness.values.ranges import bounds, grouped, points, ranges
 from harness.values.reading import Reading
 from harness.values.sets import sets, strings, union
 
 LONGEST_CELL = 100_000
-MISSING = frozenset(["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "<null>", "NaT"])
 OTHERS = frozenset(("other", "others"))
 
-_FORMS = (points, ranges, bounds, sets, masks)
+_FORMS = (points, ranges, bounds, sets, masks, grouped)
 
 
 def parse(cell: object, reading: Reading) -> Value:

@@ -1,13 +1,14 @@
-"""Single values, ranges and bounds: `25`, `1987-02`, `[20, 30[`, `19,26`, `23~33`, `>= 45`, `60+`."""
+"""Single values, ranges and bounds: `25`, `1987-02`, `[20, 30[`, `19,26`, `23~33`, `20-<30`, `>= 45`, `60+`."""
 
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TypeAlias
 
 from harness.values.atoms import endless, number, spans
 from harness.values.kinds import Exact, Interval, Number, OneOf, Raw, Unreadable, Value, closed, ends
-from harness.values.meaning import Candidate
+from harness.values.meaning import THOUSANDS, Candidate
 from harness.values.reading import Reading, ambiguous_order
 
 End: TypeAlias = tuple[Number, Number]  # the first and the last thing an end of a range means
@@ -15,6 +16,14 @@ End: TypeAlias = tuple[Number, Number]  # the first and the last thing an end of
 _SEPARATOR = re.compile(r",|;|~|\.{2,3}|…|:|[-–—]|\s+to\s+")
 _BETWEEN_DATES = re.compile(_SEPARATOR.pattern + "|/")  # ISO 8601 writes 1980-01-01/1989-12-31
 _GROUPED = re.compile(r"\d,\d{3}(?!\d)", re.ASCII)
+_DOTTED = re.compile(r"(?<!\d)(?<!\d\.)([1-9]\d{0,2})\.(\d{3})(?![\deE]|\.\d)", re.ASCII)
+_DECIMAL = re.compile(r"\d\.\d", re.ASCII)
+_CHAINS = (
+    re.compile(r"(?P<low>[^<>=≤≥]+)(?P<left><=|<|≤)\s*[^\W\d][\w-]*\s*(?P<right><=|<|≤)(?P<high>[^<>=≤≥]+)"),
+    re.compile(r"(?P<left>>=|>|≥)(?P<low>[^<>=≤≥]+)\sand\s*(?P<right><=|<|≤)(?P<high>[^<>=≤≥]+)"),
+    re.compile(r"(?P<low>[^<>=≤≥]+)(?P<left>[-–—]|\sto\s)\s*(?P<right><)(?P<high>[^<>=≤≥]+)"),
+)
+_PLUS = re.compile(r"\+[\d.]", re.ASCII)
 _WORDS = "under|below|less than|over|above|more than|at least|at most|up to"
 _BOUND = re.compile(rf"(<=|>=|=<|=>|<|>|≤|≥|(?:{_WORDS})\s)\s*(.+)", re.IGNORECASE)
 _LOWER = frozenset((">", ">=", "=>", "≥", "over", "above", "more than", "at least"))
@@ -52,23 +61,40 @@ def _exact(text: str, value: Raw, reading: Reading) -> Exact:
     )
 
 
-def ranges(text: str, reading: Reading) -> list[Candidate]:
-    """Two ends with a separator, in brackets or bare; in an ordered column the run between two values."""
+def ranges(text: str, reading: Reading, *, nested: bool = False) -> list[Candidate]:
+    """Two ends with a separator, in brackets or bare; in an ordered column the run between two values.
+
+    None with a colon `nested` in a set: `{17: 20, 18: 25}` is how Python prints values and their counts.
+    """
     if reading.kind == "category":
         return []
+    name = "run" if reading.kind == "ordered" else "interval"
+    if chain := _chain(text, reading):
+        return [(name, chain)]
     brackets, inner = _unbracket(text)
     if len(inner) > 2 * max(reading.longest, 120) + 16:  # no longer than two ends: keeps the search linear
         return []
-    name = "run" if reading.kind == "ordered" else "interval"
     sides = ends(reading.closed) if reading.closed else brackets or (True, True)
     found: list[Candidate] = []
     for low, sign, high in _pairs(inner, reading):
         if sign == ";" if brackets is None else sign in ",~" and reading.notation == "set":
             continue  # several values rather than two ends
+        if nested and sign == ":":
+            raise Unreadable(text, "ambiguous: may be a range, or a value and its count", "print ranges as 20-30")
         if brackets is None and sign == ",":
             refuse_thousands(text, reading)
         found.append((name, _between(text, low, high, sides, reading)))
     return found
+
+
+def _chain(text: str, reading: Reading) -> Value | None:
+    """`20 <= x < 30`, `>=20 and <30`, `20-<30`: as bounds do, they say themselves which ends belong."""
+    for pattern in _CHAINS:
+        if found := pattern.fullmatch(text):
+            low, high = _end(found["low"].strip(), reading), _end(found["high"].strip(), reading)
+            sides = found["left"] not in ("<", ">"), found["right"] != "<"
+            return _between(text, low, high, sides, reading) if low and high else None
+    return None
 
 
 def _unbracket(text: str) -> tuple[tuple[bool, bool] | None, str]:
@@ -136,6 +162,8 @@ def bounds(text: str, reading: Reading) -> list[Candidate]:
     if reading.kind == "category":
         return []
     word, rest = ">=", text[:-1] if text.endswith("+") else ""
+    if reading.kind == "number" and reading.notation != "number" and _PLUS.match(text):
+        rest = text[1:]
     if found := _BOUND.fullmatch(text):
         word, rest = found[1].strip().lower(), found[2]
     end = _end(rest.strip(), reading)
@@ -146,3 +174,19 @@ def bounds(text: str, reading: Reading) -> list[Candidate]:
     else:
         value = _between(text, (-math.inf, -math.inf), end, (False, word in _BELONGS), reading)
     return [("bound", value)]
+
+
+def grouped(text: str, reading: Reading) -> list[Candidate]:
+    """What `2.000` says if its dot parts thousands; raised as a doubt where raw numbers lie there too.
+
+    No doubt if raw numbers have three decimals themselves, or another dot of the cell is a decimal one.
+    """
+    plain = _DOTTED.sub(r"\1\2", text)
+    if reading.kind != "number" or reading.notation == "number" or reading.decimals > 2 or plain == text:
+        return []
+    found: list[Candidate] = []
+    if not _DECIMAL.search(plain):
+        for form in (points, ranges, bounds):
+            with suppress(Unreadable):
+                found += form(plain, reading)
+    return [(THOUSANDS, value) for _, value in found if any(map(value.covers, reading.domain))]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 from harness.errors import InputError, did_you_mean
-from harness.values.atoms import cell_text, check_pattern, number, orders_possible, spans, swappable
+from harness.values.atoms import MISSING, cell_text, check_pattern, number, orders_possible, spans, swappable
 from harness.values.kinds import (
     Closed,
     Exact,
@@ -26,9 +26,9 @@ Kind: TypeAlias = Literal["number", "category", "ordered", "date"]
 
 # The names an auditor may declare to decide ambiguous cells; dates also take a strptime pattern.
 NOTATIONS: Mapping[Kind, tuple[str, ...]] = {
-    "number": ("interval", "set", "bound", "mask"),
-    "category": ("set", "mask"),
-    "ordered": ("run", "set", "bound", "mask"),
+    "number": ("interval", "set", "bound", "mask", "prefix", "number"),
+    "category": ("set", "mask", "prefix"),
+    "ordered": ("run", "set", "bound", "mask", "prefix"),
     "date": ("interval", "set", "bound", "mask"),
 }
 
@@ -128,7 +128,7 @@ class Reading:
 
     @cached_property
     def known(self) -> Mapping[str, Value]:
-        """What needs no parsing: raw values first, then the names of hierarchy nodes."""
+        """What needs no parsing: raw values, then names of nodes, then the words for a missing value that was kept."""
         known: dict[str, Value] = {}
         for raw in (*self.domain, *(self.members - set(self.domain))):
             known.setdefault(show_raw(raw), Exact(raw))
@@ -137,6 +137,9 @@ class Reading:
         for name, leaves in self.nodes.items():
             masked = not name.strip().strip("*")
             known.setdefault(name.strip(), Suppressed() if masked else OneOf(leaves))
+        if "" in self.members:
+            taken = {text.casefold() for text in known}
+            known |= {word: Exact("") for word in MISSING if word.casefold() not in taken}
         return known
 
     @cached_property
@@ -160,11 +163,20 @@ class Reading:
 
     @cached_property
     def spellings(self) -> Mapping[int, list[tuple[str, Raw]]]:
-        """The canonical texts of the domain by their length, for masks."""
+        """The texts of the domain by their length, for masks; among decimals, f saw 22 as `22.0`."""
         table: dict[int, list[tuple[str, Raw]]] = defaultdict(list)
         for raw in self.domain:
-            table[len(show_raw(raw))].append((show_raw(raw), raw))
+            text = show_raw(raw)
+            table[len(text)].append((text, raw))
+            if self.decimals and text.lstrip("-").isdigit():
+                table[len(text) + 2].append((f"{text}.0", raw))
         return dict(table)
+
+    @cached_property
+    def decimals(self) -> int:
+        """How many decimals the raw numbers show at most; none in a column of anything else."""
+        shown = (show_raw(raw).partition(".")[2] for raw in self.domain if isinstance(raw, float))
+        return max(map(len, shown), default=0)
 
     def nearest(self, text: str) -> str:
         """A hint at the known text most like this one; the domain may be too large to print."""

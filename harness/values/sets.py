@@ -3,11 +3,12 @@
 import ast
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 
-from harness.values.kinds import Exact, OneOf, Raw, Suppressed, Unreadable, quote
+from harness.values.kinds import Exact, OneOf, Raw, Suppressed, Unreadable, Value, quote
 from harness.values.masks import masks, only_mask
 from harness.values.meaning import Candidate, Form, meaning
-from harness.values.ranges import bounds, points, ranges, refuse_thousands
+from harness.values.ranges import bounds, grouped, points, ranges, refuse_thousands
 from harness.values.reading import Reading
 
 MOST_NESTED = 1_000  # each is compared with the whole domain
@@ -78,27 +79,36 @@ def _cover(text: str, sign: str, pieces: list[str], reading: Reading) -> list[st
 
 
 def union(text: str, names: Iterable[str], reading: Reading, *, nested: bool) -> OneOf:
-    """The raw values of all elements together; `nested` ones may be ranges or bounds."""
+    """The raw values of all elements together; `nested` ones may be ranges."""
     distinct = dict.fromkeys(names)
-    forms = (points, masks, ranges, bounds) if nested else (points, masks, _refuse_ranges)
+    forms = (points, masks, partial(ranges, nested=True) if nested else _refuse_ranges, bounds, grouped)
     if sum(name not in reading.known for name in distinct) > MOST_NESTED:
         raise Unreadable(text, f"a set of more than {MOST_NESTED:,} ranges or masks", "print raw values")
-    return OneOf(frozenset().union(*(_members(text, name, reading, forms) for name in distinct)))
+    alone = len(distinct) == 1
+    return OneOf(frozenset().union(*(_members(text, name, reading, forms, alone=alone) for name in distinct)))
 
 
 def _refuse_ranges(text: str, reading: Reading) -> list[Candidate]:
     """`[20,5-30,5]` and `1,000-2,000` are no sets of ranges: only braces, `;` and `|` hold these for sure."""
-    if ranges(text, reading) or bounds(text, reading):
+    if ranges(text, reading):
         raise Unreadable(text, "a range between commas", "print several ranges in braces or joined by `;`")
     return []
 
 
-def _members(text: str, name: str, reading: Reading, forms: Sequence[Form]) -> frozenset[Raw]:
+def _refuse_bound(text: str, value: Value, reading: Reading) -> None:
+    """`>=20;<30` joined as a set would cover everything, while what its bounds share is probably meant."""
+    if any(value == bound for _, bound in bounds(text, reading)):
+        raise Unreadable(text, "ambiguous: a bound beside others may widen or narrow", "print a range: [20, 30)")
+
+
+def _members(text: str, name: str, reading: Reading, forms: Sequence[Form], *, alone: bool) -> frozenset[Raw]:
     """The raw values of one element, which may be a node, a range, a bound or a mask itself."""
     try:
         value = reading.known.get(name) or reading.known.get(name.strip())
         if value is None:
             value = Suppressed() if only_mask(name, reading) else meaning(name.strip(), reading, forms)
+            if not alone:
+                _refuse_bound(name.strip(), value, reading)
     except Unreadable as problem:
         raise Unreadable(text, f"its element {quote(name)}: {problem.why}", problem.remedy) from None
     if isinstance(value, Exact):
