@@ -99,9 +99,9 @@ def _command(rest: str, options: dict[str, Any]) -> Oracle:
     from oracles.framed import Framed
     from oracles.process import Command
 
-    command = options.pop("command", rest)
-    frames = options.pop("frames", False)
-    return _constructed(Framed if frames else Command, {"command": command, **options}, f"cmd:{rest}")
+    given = {"command": rest, **options}  # the options themselves are needed again if this attempt fails
+    kind = Framed if given.pop("frames", False) else Command
+    return _constructed(kind, given, f"cmd:{rest}")
 
 
 def _web(rest: str, options: dict[str, Any]) -> Oracle:

@@ -13,6 +13,7 @@ import numpy as np
 
 from harness.errors import InputError, OracleError
 from harness.oracle import Ask, Card, Oracle, Release
+from oracles.foreign import pause
 
 
 class Around:
@@ -47,8 +48,9 @@ class Retrying(Around):
     """Asks again after a retryable failure, later each time and never in step with others.
 
     Releases that have arrived are kept: only the draws still missing are asked for, with the seeds they would
-    have had. The n-th wait is uniform on [½, 1] · first · 2ⁿ, at most `longest`, and never shorter than the oracle
-    asked for. After `attempts` questions, or when a wait would exceed `patience` seconds in all, the error stands.
+    have had; a connection that is lost after the last of them is forgiven. The n-th wait is uniform on
+    [½, 1] · first · 2ⁿ, at most `longest`, and never shorter than the oracle asked for. After `attempts`
+    questions, or when a wait would exceed `patience` seconds in all, the error stands.
     """
 
     def __init__(
@@ -78,14 +80,13 @@ class Retrying(Around):
                     done += 1
                 return
             except OracleError as error:
-                if done >= ask.draws:  # the end was lost, not a release
-                    return
-                wait = self._wait(attempt, error.retry_after)
-                spent = time.monotonic() - start
                 if not error.retryable:
                     raise
+                if done >= ask.draws:  # the end was lost, not a release
+                    return
+                wait, spent = self._wait(attempt, error.retry_after), time.monotonic() - start
                 if attempt + 1 == self.attempts or spent + wait > self.patience:
-                    raise _given_up(error, attempt + 1, spent) from None
+                    raise _given_up(error, attempt + 1, spent, self.patience) from None
             time.sleep(wait)
 
     def _answered(self, ask: Ask) -> Iterable[Release]:
@@ -96,7 +97,7 @@ class Retrying(Around):
     def _wait(self, attempt: int, asked: float | None) -> float:
         with self._lock:
             jitter = float(self._rng.uniform(0.5, 1.0))
-        return max(asked or 0.0, min(self.longest, self.first * 2.0**attempt) * jitter)
+        return max(pause(asked) or 0.0, min(self.longest, self.first * 2.0**attempt) * jitter)
 
 
 def _retrying(
@@ -105,26 +106,37 @@ def _retrying(
     return Retrying(inner, attempts, first=first, longest=longest, patience=patience, rng=rng)
 
 
-def patiently(make: Callable[[], Oracle], attempts: int = 4, first: float = 0.25) -> Oracle:
-    """An oracle that introduces itself when it is made, made again while that fails for the moment."""
-    for attempt in range(_count("attempts", attempts) - 1):
+def patiently(make: Callable[[], Oracle], attempts: int = 4, *, first: float = 0.25, patience: float = 60.0) -> Oracle:
+    """An oracle that introduces itself when it is made, made again while that fails for the moment.
+
+    No attempt begins later than `patience` seconds after the first, and nobody sleeps for one that would.
+    """
+    start = time.monotonic()
+    for attempt in range(_count("attempts", attempts)):
         try:
             return make()
         except OracleError as error:
             if not error.retryable:
                 raise
-            time.sleep(max(error.retry_after or 0.0, first * 2.0**attempt))
-    return make()
+            wait, spent = max(pause(error.retry_after) or 0.0, first * 2.0**attempt), time.monotonic() - start
+            if attempt + 1 == attempts or spent + wait > patience:
+                raise _given_up(error, attempt + 1, spent, patience) from None
+        time.sleep(wait)
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _rest(ask: Ask, done: int) -> Ask:
     return replace(ask, draws=ask.draws - done, seed=(ask.seed + done) % 2**63) if done else ask
 
 
-def _given_up(error: OracleError, attempts: int, spent: float) -> OracleError:
-    if attempts == 1:
-        return error
-    return type(error)(f"{error} (asked {attempts} times in {spent:.1f} s)", retryable=error.retryable)
+def _given_up(error: OracleError, attempts: int, spent: float, patience: float) -> OracleError:
+    """The last error, with what was tried; a pause that is too long is the reason not to try again."""
+    asked, tried = pause(error.retry_after) or 0.0, ""
+    if spent + asked > patience and asked:
+        tried = f" (it is not to be asked again for {asked:g} s; no more than {patience:g} s are waited in all)"
+    elif attempts > 1:
+        tried = f" (asked {attempts} times in {spent:.1f} s)"
+    return type(error)(f"{error}{tried}", retryable=error.retryable) if tried else error
 
 
 class Paced(Around):

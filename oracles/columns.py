@@ -12,6 +12,7 @@ from harness.errors import InputError, ReleaseError
 from harness.release import Predictions
 from harness.table import Cells, Codes, Table
 from oracles._pb import oracle_pb2 as pb
+from oracles.foreign import checked_columns, quoted
 
 FIELDS = {"i": "ints", "u": "ints", "f": "floats", "b": "bools", "O": "texts", "U": "texts"}
 DTYPES: dict[str, Any] = {"ints": np.int64, "floats": np.float64, "bools": np.bool_, "texts": object}
@@ -72,7 +73,7 @@ def _column(name: str, cells: Cells, entries: npt.NDArray[Any]) -> pb.Column:
     """One column: these entries of its palette, and its codes as narrow as the whole palette allows."""
     field = FIELDS.get(cells.palette.dtype.kind)
     if field is None:
-        raise ReleaseError(f"column {name!r} holds cells of type {cells.palette.dtype}; expected numbers or text")
+        raise ReleaseError(f"column {quoted(name)} holds cells of type {cells.palette.dtype}; expected numbers or text")
     packed = cells.codes.astype(_width(cells)).tobytes()
     try:
         column = pb.Column(name=name, codes=packed)
@@ -80,7 +81,7 @@ def _column(name: str, cells: Cells, entries: npt.NDArray[Any]) -> pb.Column:
         values.SetInParent()  # an empty palette has a type too
         values.values.extend(entries.tolist())
     except (TypeError, ValueError) as error:  # a cell that is no text, or text with half a character
-        raise ReleaseError(f"column {name!r} cannot be sent: {error}") from None
+        raise ReleaseError(f"column {quoted(name)} cannot be sent: {error}") from None
     return column
 
 
@@ -104,7 +105,7 @@ class Growing:
     def add(self, piece: pb.Table) -> None:
         names = tuple(column.name for column in piece.columns)
         if self.names is None:
-            self.names = names
+            self.names = checked_columns(names)
             self.palettes = [[] for _ in names]
             self.codes = [[] for _ in names]
         elif names != self.names:
@@ -119,12 +120,12 @@ class Growing:
     def _palette(self, column: pb.Column) -> npt.NDArray[Any]:
         which = column.WhichOneof("palette")
         if which is None:
-            raise ReleaseError(f"column {column.name!r} has no palette")
+            raise ReleaseError(f"column {quoted(column.name)} has no palette")
         entries = getattr(column, which).values
         self._spend(len(column.codes) // 4 + (OVERHEAD if which == "texts" else 8) * len(entries))
         palette = np.array(list(entries), dtype=DTYPES[which]) if len(entries) else np.empty(0, DTYPES[which])
         if which == "floats" and np.isnan(palette).any():
-            raise ReleaseError(f"column {column.name!r} has NaN in its palette; a missing cell has the code -1")
+            raise ReleaseError(f"column {quoted(column.name)} has NaN in its palette; a missing cell has the code -1")
         return palette
 
     def _spend(self, size: int) -> None:
@@ -145,16 +146,15 @@ class Growing:
 def _codes(column: pb.Column, rows: int) -> Codes:
     width, rest = divmod(len(column.codes), rows) if rows else (1, len(column.codes))
     if rest or width not in SIGNED:
-        raise ReleaseError(
-            f"column {column.name!r} has {len(column.codes)} bytes of codes for {rows} rows; expected 1, 2 or 4 per row"
-        )
+        found = f"{len(column.codes)} bytes of codes for {rows} rows"
+        raise ReleaseError(f"column {quoted(column.name)} has {found}; expected 1, 2 or 4 per row")
     return np.frombuffer(column.codes, SIGNED[width]).astype(np.int32)
 
 
 def _joined(name: str, palettes: list[npt.NDArray[Any]], pieces: list[Codes]) -> Cells:
     kinds = {palette.dtype for palette in palettes}
     if len(kinds) > 1:
-        raise ReleaseError(f"column {name!r} has palettes of different types: {sorted(map(str, kinds))}")
+        raise ReleaseError(f"column {quoted(name)} has palettes of different types: {sorted(map(str, kinds))}")
     palette = palettes[0] if len(palettes) == 1 else np.concatenate(palettes)
     codes = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     return checked_cells(name, palette, codes)
@@ -165,7 +165,7 @@ def checked_cells(name: str, palette: npt.NDArray[Any], codes: Codes) -> Cells:
     if len(codes) and not (codes.min() >= -1 and codes.max() < len(palette)):
         row = int(np.argmax((codes < -1) | (codes >= len(palette))))
         raise ReleaseError(
-            f"column {name!r}, row {row}: code {codes[row]} is outside its palette of {len(palette)} cells"
+            f"column {quoted(name)}, row {row}: code {codes[row]} is outside its palette of {len(palette)} cells"
         )
     return Cells(palette, codes)
 

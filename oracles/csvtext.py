@@ -12,20 +12,13 @@ import numpy as np
 from harness.errors import InputError, ReleaseError
 from harness.table import Cells, Codes, Table
 from harness.values.atoms import cell_text
+from oracles.foreign import checked_columns, quoted
 
 MARKS = ",;\t|"
 ROWS_AT_ONCE = 10_000  # so that a large reply is never held as Python strings all together
 START = 100_000  # bytes at the beginning in which the delimiter, and a header that comes late, are looked for
 LONGEST_LINE = 1_000_000
 MOST_ROWS = 5_000_000
-SHOWN = 120  # characters of a foreign text that an error quotes
-
-
-def quoted(text: str | bytes, most: int = SHOWN) -> str:
-    """A stranger's text in one line, short and with everything but plain characters escaped."""
-    if isinstance(text, bytes):
-        text = text[: 4 * most].decode("utf-8", "replace")
-    return repr(text[:most]) + ("…" if len(text) > most else "")
 
 
 def checked_delimiter(mark: str | None) -> str | None:
@@ -72,7 +65,7 @@ def from_csv(
     text = io.TextIOWrapper(io.BytesIO(reply), encoding="utf-8-sig", newline="")
     rows = csv.reader(_lines(text), delimiter=mark, strict=True)
     try:
-        names = list(columns) or next(rows)
+        names = checked_columns(list(columns) or next(rows))
         if not columns:
             _require_header(start, names, expected)
         return _table(names, _checked(rows, names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import selectors
@@ -16,18 +17,20 @@ from harness.errors import OracleError, ReleaseError
 from harness.oracle import Ask, Release
 from oracles import wire
 from oracles._pb import oracle_pb2 as pb
-from oracles.process import LAST_WORDS, Running, argv_of, limited
+from oracles.foreign import last_words
+from oracles.process import LAST_WORDS, TICK, Running, argv_of, limited
 from oracles.sending import Sender
 from oracles.wire import Description, Question
 
 PIECE = 1 << 16
+STARTING = 60.0  # seconds until a process has introduced itself: it may have much to load
 
 
 class Framed:
     """A command that answers frames; started without a shell, and again when it has died.
 
     `processes` of them answer as many questions at once. `timeout` is how many seconds may be waited for one
-    answer, `memory` how many bytes of address space each process gets.
+    answer (at most 60 for the first, its card), `memory` how many bytes of address space each process gets.
     """
 
     def __init__(
@@ -117,7 +120,7 @@ class Talk:
         self.sent = self.received = 0  # bytes
 
     def describe(self) -> Description:
-        with self._talking():
+        with self._talking(STARTING):
             self._say(pb.Request(describe=wire.describe_request()))
             return wire.unpack_description(self._expect("described").described)
 
@@ -148,11 +151,13 @@ class Talk:
             yield release
 
     def _parts(self) -> Iterator[pb.Part]:
-        while True:
-            reply = self._expect("part", "done")
-            if reply.WhichOneof("kind") == "done":
-                return
+        arrived = 0
+        while (reply := self._expect("part", "done")).WhichOneof("kind") == "part":
+            arrived += not reply.part.more
             yield reply.part
+        wire.check_done(reply.done, arrived)
+        if self._running().unread:
+            raise ReleaseError("it said that it was done, and sent something more")
 
     def _say(self, request: pb.Request) -> None:
         self._midway = True
@@ -181,9 +186,9 @@ class Talk:
         return self._pipes
 
     @contextmanager
-    def _talking(self) -> Iterator[None]:
+    def _talking(self, most: float = math.inf) -> Iterator[None]:
         """One question and its answer: afterwards the process is ready for the next, or ended."""
-        self._running().left = self.timeout
+        self._running().left = min(self.timeout, most)
         try:
             yield
         except wire.Refused:  # said in a frame of its own: the conversation can go on
@@ -229,12 +234,19 @@ class Pipes:
             os.set_blocking(number, False)
         self._selector.register(self._stdout, selectors.EVENT_READ)
         self._selector.register(self._stderr, selectors.EVENT_READ)
-        self._ended = False
+        self._ended = self._gone = False
+
+    @property
+    def unread(self) -> bool:
+        """Whether something has arrived that nobody asked for."""
+        return bool(self._buffer)
 
     def over(self) -> bool:
         """Whether the process has ended; not reaped yet, so that what it left behind can be ended with it."""
-        pid = self.running.process.pid
-        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+        process = self.running.process
+        if process.returncode is not None:
+            return True
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
     def write(self, data: bytes) -> None:
         rest = memoryview(data)
@@ -243,6 +255,8 @@ class Pipes:
             while rest:
                 if self._stdin in self._wait():
                     rest = rest[os.write(self._stdin, rest[: 1 << 20]) :]
+                elif self._gone:
+                    raise BrokenPipeError
         except (BrokenPipeError, ConnectionResetError):
             raise OracleError(f"it ended {self.ending()} instead of reading a question", retryable=True) from None
         finally:
@@ -255,20 +269,29 @@ class Pipes:
                 piece = os.read(self._stdout, max(PIECE, min(size, 1 << 20)))
                 self._ended = not piece
                 self._buffer += piece
+            else:
+                self._ended = self._gone
         found = bytes(self._buffer[:size])
         del self._buffer[:size]
         return found
 
     def _wait(self) -> set[int]:
-        """The streams that are ready; standard error is listened to on the way."""
-        began = time.monotonic()
-        ready = {int(key.fd) for key, _ in self._selector.select(max(0.0, self.left))}
-        self.left -= time.monotonic() - began
-        if self._stderr in ready:
-            self._listen()
-        if not ready:
-            raise OracleError("it did not answer in time", retryable=True)
-        return ready
+        """The streams that are ready, perhaps none once the process is gone; standard error is heard on the way.
+
+        A process may leave a child behind that holds its streams open, so their end does not tell of its own.
+        """
+        while True:
+            self._gone = self.over()
+            began = time.monotonic()
+            patience = 0.0 if self._gone else max(0.0, min(TICK, self.left))
+            ready = {int(key.fd) for key, _ in self._selector.select(patience)}
+            self.left -= time.monotonic() - began
+            if self._stderr in ready:
+                self._listen()
+            if ready or self._gone:
+                return ready
+            if self.left <= 0:
+                raise OracleError("it did not answer in time", retryable=True)
 
     def _listen(self) -> bool:
         """Whether there was something to hear; where there is nothing more to come, nobody listens again."""
@@ -298,8 +321,7 @@ class Pipes:
         for _ in range(64):  # a pipe's worth; a process may go on for ever
             if not self._listen():
                 break
-        lines = self._words.decode("utf-8", "replace").splitlines()[-3:]
-        return f"; the end of its standard error: {' / '.join(lines)[-300:]!r}" if lines else ""
+        return last_words(self._words)
 
     def close(self) -> None:
         self._selector.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from itertools import pairwise
@@ -20,7 +21,18 @@ from harness.table import Cells, Table
 from harness.values import Kind, Raw, Reading, Span
 from oracles.columns import checked_cells
 from oracles.declared import Closed, column_of, paths_of, span_of, whole
-from oracles.wire import MESSAGE_BYTES, Code, Description, Question, Refused, check_major, checked_card, checked_dataset
+from oracles.foreign import checked_columns, pause, quoted
+from oracles.wire import (
+    MESSAGE_BYTES,
+    Code,
+    Description,
+    Question,
+    Refused,
+    check_major,
+    checked_card,
+    checked_dataset,
+    reason,
+)
 
 TYPES = {"i": "int", "u": "int", "f": "float", "b": "bool", "O": "text", "U": "text"}
 DTYPES: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_, "text": object}
@@ -89,7 +101,7 @@ def read_description(said: Mapping[str, Any]) -> Description:
         keeps_data=_truth(card.get("keeps_data", False), "keeps_data"),
         computes_here=False,
         max_draws=None if draws is None else _whole(draws, "max_draws"),
-        noise_epsilon=None if epsilon is None else float(_number(epsilon, "noise_epsilon")),
+        noise_epsilon=None if epsilon is None else _number(epsilon, "noise_epsilon"),
     )
     size = _whole(said.get("request_bytes", 0), "request_bytes") or MESSAGE_BYTES
     return Description(checked_card(read), size, (major, minor))
@@ -151,7 +163,7 @@ def _column(said: Mapping[str, Any]) -> Column:
     if not isinstance(name, str) or kind not in get_args(Kind) or closed not in (None, *get_args(Closed)):
         raise ReleaseError(f"a declared column needs a name, and a kind out of {', '.join(get_args(Kind))}")
     if notation is not None and not isinstance(notation, str):
-        raise ReleaseError(f"column {name!r}: notation must be a text")
+        raise ReleaseError(f"column {quoted(name)}: notation must be a text")
     paths = [_texts(path, "a path of the hierarchy") for path in _list(said.get("hierarchy", []), "hierarchy")]
     order = tuple(_texts(said.get("order", []), "order"))
     points = _truth(said.get("points", False), "points")
@@ -160,7 +172,7 @@ def _column(said: Mapping[str, Any]) -> Column:
 
 def _domain(said: Mapping[str, Any]) -> list[Raw]:
     name = str(said.get("name"))
-    return [_read_raw(name, value) for value in _list(said.get("domain"), f"the domain of {name!r}")]
+    return [_read_raw(name, value) for value in _list(said.get("domain"), f"the domain of {quoted(name)}")]
 
 
 def _read_raw(name: str, value: Any) -> Raw:
@@ -170,7 +182,7 @@ def _read_raw(name: str, value: Any) -> Raw:
         case str():
             return value
         case bool():
-            raise ReleaseError(f"the domain of {name!r} holds {value}; expected texts, numbers or periods")
+            raise ReleaseError(f"the domain of {quoted(name)} holds {value}; expected texts, numbers or periods")
         case int():
             return value
         case float():
@@ -179,8 +191,8 @@ def _read_raw(name: str, value: Any) -> Raw:
             try:
                 return span_of(name, date.fromisoformat(first).toordinal(), date.fromisoformat(last).toordinal())
             except ValueError as error:
-                raise ReleaseError(f"the domain of {name!r}: {error}") from None
-    raise ReleaseError(f"the domain of {name!r} holds {value!r:.80}; expected a text, number, period or null")
+                raise ReleaseError(f"the domain of {quoted(name)}: {error}") from None
+    raise ReleaseError(f"the domain of {quoted(name)} holds {value!r:.80}; expected a text, number, period or null")
 
 
 # ---- tables
@@ -203,7 +215,7 @@ def read_table(said: Mapping[str, Any]) -> Table:
     """A table, or a ReleaseError that says what is wrong with it."""
     rows = _whole(said.get("rows"), "rows")
     columns = [_object(column, "a column") for column in _list(said.get("columns"), "columns")]
-    names = tuple(str(column.get("name")) for column in columns)
+    names = checked_columns([column.get("name") for column in columns])
     cells = tuple(_cells(name, column, rows) for name, column in zip(names, columns, strict=True))
     try:
         return Table(names, cells)
@@ -212,13 +224,13 @@ def read_table(said: Mapping[str, Any]) -> Table:
 
 
 def _cells(name: str, said: Mapping[str, Any], rows: int) -> Cells:
-    entries = _list(said.get("palette"), f"the palette of {name!r}")
+    entries = _list(said.get("palette"), f"the palette of {quoted(name)}")
     kind = said.get("type") or _type_of(entries)
     if not isinstance(kind, str) or kind not in DTYPES:
-        raise ReleaseError(f"column {name!r} has type {kind!r:.80}; expected {', '.join(DTYPES)}")
-    codes = _integers(said.get("codes"), f"the codes of {name!r}")
+        raise ReleaseError(f"column {quoted(name)} has type {kind!r:.80}; expected {', '.join(DTYPES)}")
+    codes = _integers(said.get("codes"), f"the codes of {quoted(name)}")
     if len(codes) != rows:
-        raise ReleaseError(f"column {name!r} has {len(codes)} codes; the table has {rows} rows")
+        raise ReleaseError(f"column {quoted(name)} has {len(codes)} codes; the table has {rows} rows")
     return checked_cells(name, _palette(name, kind, entries), codes)
 
 
@@ -239,11 +251,15 @@ def _palette(name: str, kind: str, entries: list[Any]) -> npt.NDArray[Any]:
     truths = kind in ("int", "float")  # Python counts true and false among the whole numbers; JSON does not
     bad = next((e for e in entries if not isinstance(e, MEMBERS[kind]) or (truths and isinstance(e, bool))), None)
     if bad is not None or None in entries:
-        raise ReleaseError(f"column {name!r} is of type {kind}, but its palette holds {bad!r:.80}")
+        raise ReleaseError(f"column {quoted(name)} is of type {kind}, but its palette holds {bad!r:.80}")
     try:
+        if kind == "text":
+            "\n".join(entries).encode()
         return np.array(entries, dtype=DTYPES[kind]) if entries else np.empty(0, DTYPES[kind])
+    except UnicodeEncodeError:
+        raise ReleaseError(f"column {quoted(name)} holds a text with half a character") from None
     except OverflowError:
-        raise ReleaseError(f"column {name!r} holds a number beyond 64 bits") from None
+        raise ReleaseError(f"column {quoted(name)} holds a number beyond 64 bits") from None
 
 
 # ---- questions
@@ -320,7 +336,10 @@ def _read_release(said: Mapping[str, Any]) -> Release:
         raise ReleaseError("the rows of predictions have different lengths")
     if not all(type(value) in (int, float) for row in rows for value in row):
         raise ReleaseError("the predictions are not all numbers")
-    return Predictions(np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0))
+    try:
+        return Predictions(np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 0))
+    except OverflowError:
+        raise ReleaseError("the predictions hold a number beyond 64 bits") from None
 
 
 def json_problem(problem: Refused) -> dict[str, Any]:
@@ -331,11 +350,10 @@ def json_problem(problem: Refused) -> dict[str, Any]:
 def read_problem(said: Mapping[str, Any]) -> Refused:
     """What the other side said, as an error; a code of a newer minor version is not retried."""
     code: Any = said.get("code")
-    after: Any = said.get("retry_after")
     return Refused(
-        str(said.get("message", "it gave no reason"))[:2000],
+        reason(str(said.get("message", ""))),
         code=code if code in get_args(Code) else "FAILED",
-        retry_after=float(after) if type(after) in (int, float) else None,
+        retry_after=pause(said.get("retry_after")),
     )
 
 
@@ -371,18 +389,17 @@ def _truth(value: Any, where: str) -> bool:
     return value
 
 
-def _number(value: Any, where: str) -> int | float:
-    if type(value) not in (int, float):
-        raise _wrong(where, "a number", value)
-    found: int | float = value
-    return found
+def _number(value: Any, where: str) -> float:
+    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
+        raise _wrong(where, "a number of 64 bits", value)
+    return float(value)
 
 
 def _whole(value: Any, where: str) -> int:
     if type(value) is float and value.is_integer():
-        return int(value)
-    if type(value) is not int or value < 0:
-        raise _wrong(where, "a whole number of at least 0", value)
+        value = int(value)
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise _wrong(where, "a whole number of at least 0, of 64 bits", value)
     return value
 
 

@@ -13,12 +13,13 @@ from urllib.parse import quote
 from harness.errors import InputError, OracleError, ReleaseError, did_you_mean
 from harness.oracle import Ask, Card
 from harness.table import Cells, Table
-from oracles.csvtext import checked_delimiter, from_csv, quoted, to_csv
+from oracles.csvtext import checked_delimiter, from_csv, to_csv
+from oracles.foreign import checked_columns, quoted
 from oracles.web import JSON_BYTES, Reply, Web, on_the_same_host, problem, require_few_parts
 
 Format = Literal["csv", "json-records"]
 CSV_TYPES = ("text/csv", "application/csv", "text/plain", "application/octet-stream", "")
-CSV_BYTES = 64 << 20
+CSV_BYTES = 16 << 20  # of a CSV reply: read, it may take thirty times as much
 SEED_PLACES = ("query", "field", "header")
 
 
@@ -175,7 +176,7 @@ class Plain:
         if mapped.format == "csv":
             table = from_csv(reply.body, names, delimiter=mapped.delimiter, columns=mapped.columns)
         else:
-            table = _from_records(_inside(reply.body, mapped.reply_key))
+            table = _from_records(_inside(reply.body, mapped.reply_key, self.max_reply_bytes))
         return Table(mapped.renamed(table.names, back=True), table.columns)
 
 
@@ -203,9 +204,9 @@ def _plain_cells(cells: Cells) -> list[Any]:
     return [palette[code] for code in cells.codes.tolist()]
 
 
-def _inside(body: bytes, key: str | None) -> Any:
+def _inside(body: bytes, key: str | None, most: int) -> Any:
     """The part of a JSON reply that holds the records."""
-    require_few_parts(body)
+    require_few_parts(body, most)
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -222,11 +223,11 @@ def _from_records(records: Any) -> Table:
         raise ReleaseError("the reply is not a JSON list of records; say where it stands in the reply with reply_key")
     if not records:
         raise ReleaseError("the reply is an empty list; expected one record per released row")
-    names = list(records[0])
+    names = checked_columns(list(records[0]))
     other = next((row for row, record in enumerate(records) if record.keys() != records[0].keys()), None)
     if other is not None:
-        raise ReleaseError(f"record {other} of the reply has not the fields of the first, {quoted(str(names))}")
+        raise ReleaseError(f"record {other} of the reply has not the fields of the first, {quoted(str(list(names)))}")
     try:
-        return Table(tuple(names), tuple(Cells.of([record[name] for record in records]) for name in names))
+        return Table(names, tuple(Cells.of([record[name] for record in records]) for name in names))
     except (UnicodeError, OverflowError) as error:
         raise ReleaseError(f"the reply holds a cell that is no text or number: {error}") from None

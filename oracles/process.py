@@ -20,11 +20,13 @@ from typing import IO, Any
 from harness.errors import InputError, OracleError, ReleaseError
 from harness.oracle import Ask, Card
 from harness.table import Table
-from oracles.csvtext import checked_delimiter, from_csv, quoted, to_csv
+from oracles.csvtext import checked_delimiter, from_csv, to_csv
+from oracles.foreign import last_words
 
 TICK = 0.05  # seconds between looks at what no file descriptor tells: an exit, the size of {output}
 LAST_WORDS = 4_000  # bytes of standard error that are kept
 PIECE = 1 << 16
+CSV_BYTES = 16 << 20  # of a release: read, it may take thirty times as much
 PLACES = ("{input}", "{output}", "{seed}")
 LIMITED = (  # sets its own limit, then becomes the command: safe with threads, where preexec_fn is not
     "import os, resource, sys; size = int(sys.argv[1]); "
@@ -37,6 +39,7 @@ class Command:
 
     `{input}` and `{output}` in the command stand for files in a private folder and replace the stream of that
     side; `{seed}` stands for the seed of the draw. `columns` names the columns of a release without a header.
+    A release of more than 16 MiB needs a larger `max_reply_bytes`.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class Command:
         delimiter: str | None = None,
         columns: Sequence[str] = (),
         timeout: float = 60.0,
-        max_reply_bytes: int = 64 << 20,
+        max_reply_bytes: int = CSV_BYTES,
         memory: int | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
@@ -180,7 +183,7 @@ class Running:
             self._register(selector)
             while not self._over():
                 if time.monotonic() > deadline:
-                    raise OracleError(f"the command did not end within {timeout:g} s{self._last_words()}")
+                    raise OracleError(f"the command did not end within {timeout:g} s{last_words(self._words)}")
                 for key, _ in selector.select(TICK if selector.get_map() else TICK / 50):
                     key.data(selector, key.fileobj)
                 if len(self._printed) > most or _size(output) > most:
@@ -242,12 +245,8 @@ class Running:
             return
         if status < 0:
             said = f"signal {-status} ({signal.strsignal(-status)})"
-            raise OracleError(f"the command was ended by {said}{self._last_words()}")
-        raise OracleError(f"the command ended with status {status}{self._last_words()}")
-
-    def _last_words(self) -> str:
-        lines = self._words.decode("utf-8", "replace").splitlines()[-3:]
-        return f"; the end of its standard error: {quoted(' / '.join(lines), 300)}" if lines else ""
+            raise OracleError(f"the command was ended by {said}{last_words(self._words)}")
+        raise OracleError(f"the command ended with status {status}{last_words(self._words)}")
 
     def kill(self) -> None:
         """Ends the whole group; whoever waits for the process will see it."""

@@ -11,7 +11,7 @@ from harness.errors import InputError, OracleError, ReleaseError, did_you_mean
 from harness.oracle import Ask, Release
 from oracles import jsonform, wire
 from oracles._pb import oracle_pb2 as pb
-from oracles.csvtext import quoted
+from oracles.foreign import TOKEN_HINT, quoted
 from oracles.sending import Sender
 from oracles.web import JSON_BYTES, Incoming, Reply, Web, problem, require_few_parts, retry_after
 from oracles.wire import Description, Question, Refused
@@ -63,7 +63,7 @@ class Rest:
     def _described(self, encoding: Encoding) -> Description:
         """The card, and in which form the server speaks from now on."""
         wanted = ", ".join(TYPES.values()) if encoding == "auto" else TYPES[encoding]
-        with self._web.exchange("GET", CARD, headers={"Accept": wanted}) as incoming:
+        with self._web.exchange("GET", CARD, headers={"Accept": wanted}, seconds=wire.DESCRIBE_SECONDS) as incoming:
             reply = self._good(incoming.whole(SMALL), CARD)
         found = next((name for name, kind in TYPES.items() if kind == reply.content_type), None)
         if found is None or encoding not in ("auto", found):
@@ -108,7 +108,7 @@ class Rest:
             seed = (question.seed + done) % 2**63
             part = replace(question, draws=min(step, question.draws - done), seed=seed)
             body = self._posted(jsonform.dumped(jsonform.json_question(part)))
-            require_few_parts(body)
+            require_few_parts(body, self.max_reply_bytes)
             yield from jsonform.read_releases(jsonform.loaded(body), self._expected(part))
             done += part.draws
             step = max(1, self.max_reply_bytes // 4 * part.draws // max(1, len(body)))
@@ -161,7 +161,8 @@ def _refusal(reply: Reply, where: str) -> OracleError:
         said = None
     if said is not None:
         after = said.retry_after if said.retry_after is not None else retry_after(reply.headers)
-        return Refused(f"{where} refused: {said}", code=said.code, retry_after=after)
+        hint = f"; {TOKEN_HINT}" if said.code == "UNAUTHENTICATED" else ""
+        return Refused(f"{where} refused: {said}{hint}", code=said.code, retry_after=after)
     error = problem(reply, where)
     return Refused(str(error), code="TOO_LARGE") if reply.status == 413 else error
 
@@ -175,8 +176,9 @@ def _parts(pieces: Iterator[bytes]) -> Iterator[pb.Part]:
         if kind == "problem":
             raise wire.unpack_problem(reply.problem)
         if kind == "done":
-            if reply.done.releases != sent or source.read(1):
-                raise ReleaseError(f"it says that it sent {reply.done.releases} releases and is done; {sent} arrived")
+            wire.check_done(reply.done, sent)
+            if source.read(1):
+                raise ReleaseError("it said that it was done, and sent something more")
             return
         if kind != "part":
             raise ReleaseError(f"it replied {kind or 'something unknown'} where part or done was expected")

@@ -18,6 +18,7 @@ from harness.errors import InputError, OracleError, ReleaseError
 from harness.oracle import Ask, Card, Release
 from oracles import wire
 from oracles._pb import oracle_pb2 as pb
+from oracles.foreign import SAID, TOKEN_HINT, quoted
 from oracles.sending import Sender
 from oracles.wire import Description, Question, Refused
 
@@ -97,7 +98,9 @@ class Rpc:
 
     def _describe(self) -> Description:
         call = self._channel.unary_unary(SERVICE + "Describe", self._out, self._into(pb.DescribeReply))
-        said = self._called(lambda: call(wire.describe_request(), timeout=self.timeout, metadata=self._metadata))
+        seconds = min(self.timeout, wire.DESCRIBE_SECONDS)
+        request = wire.describe_request()
+        said = self._called(lambda: call(request, timeout=seconds, metadata=self._metadata), seconds)
         try:
             return wire.unpack_description(said)
         except ReleaseError as error:
@@ -147,11 +150,11 @@ class Rpc:
 
         return read
 
-    def _called(self, call: Callable[[], Some]) -> Some:
+    def _called(self, call: Callable[[], Some], seconds: float | None = None) -> Some:
         try:
             return call()
         except grpc.RpcError as error:
-            raise _told(error, self.timeout, self.address) from None
+            raise _told(error, seconds or self.timeout, self.address) from None
         except ValueError as error:  # grpc: the channel is closed
             raise OracleError(f"{self.address}: {error}") from None
 
@@ -198,20 +201,32 @@ def _told(error: Any, timeout: float, address: str) -> OracleError:
     """What a failed call means, and whether it may be made again."""
     for key, value in error.trailing_metadata() or ():
         if key == PROBLEM:
-            return wire.unpack_problem(wire.parsed(pb.Problem, value))
-    code, details = error.code(), (error.details() or "")[:500]
+            return _refused(address, wire.unpack_problem(wire.parsed(pb.Problem, value)))
+    code, said = error.code(), error.details() or ""
+    details = quoted(said, SAID)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return OracleError(f"{address} did not answer within {timeout:g} s", retryable=True)
     if code is grpc.StatusCode.UNAUTHENTICATED:
-        return Refused(f"{address} refuses the token: {details}", code="UNAUTHENTICATED")
+        return _refused(address, Refused(details, code="UNAUTHENTICATED"))
     if code is grpc.StatusCode.UNIMPLEMENTED:
         return Refused(f"{address} does not speak oracle.v1: {details}", code="UNSUPPORTED")
     if code is grpc.StatusCode.NOT_FOUND:
         return Refused(f"{address}: {details}", code="UNKNOWN_DATA")
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and "larger than max" in details:
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and "larger than max" in said:
         return ReleaseError(f"{address}: {details}; a release must come in parts below a megabyte")
+    if code is grpc.StatusCode.INTERNAL and "deserializing" in said:  # in this library's words
+        return ReleaseError(f"{address} sent a message that cannot be read")
+    if code is grpc.StatusCode.UNAVAILABLE and any(word in said.lower() for word in ("handshake", "certificate")):
+        why = "it does not speak TLS" if "WRONG_VERSION" in said else "its certificate or ours was refused"
+        hint = "see the options ca, cert, key and server_name"
+        return OracleError(f"{address}: the connection is not safe, {why}: {details}; {hint}")
     busy = code is grpc.StatusCode.RESOURCE_EXHAUSTED
     return OracleError(f"{address}: {code.name}: {details}", retryable=busy or code in RETRYABLE)
+
+
+def _refused(address: str, said: Refused) -> Refused:
+    hint = f"; {TOKEN_HINT}" if said.code == "UNAUTHENTICATED" else ""
+    return Refused(f"{address} refused: {said}{hint}", code=said.code, retry_after=said.retry_after)
 
 
 # ---- connecting

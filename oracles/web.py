@@ -18,15 +18,14 @@ import requests
 import urllib3
 
 from harness.errors import InputError, OracleError, ReleaseError
-from oracles.csvtext import quoted
+from oracles.foreign import LONGEST_PAUSE, SAID, TOKEN_HINT, quoted
 from oracles.watch import Watch, WatchedAdapter
 
 PIECE = 1 << 16
 MOST_REDIRECTS = 5
-LONGEST_PAUSE = 3600.0  # seconds of Retry-After that are believed
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-JSON_BYTES = 16 << 20  # of a JSON reply: read, it may take twenty times as much
-JSON_PARTS = 1_000_000  # lists and objects in one
+JSON_BYTES = 8 << 20  # of a JSON reply: read, it may take twenty times as much
+BYTES_PER_PART = 16  # of what is allowed, for each list or object
 TRY_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
@@ -62,10 +61,12 @@ class Incoming:
         return Reply(self.status, self.headers, bytes(body))
 
 
-def require_few_parts(body: bytes) -> None:
-    """A megabyte of JSON can hold so many empty lists that they fill the memory when read."""
-    if body.count(b"[") + body.count(b"{") > JSON_PARTS:
-        raise ReleaseError(f"the JSON reply has more than {JSON_PARTS} lists and objects")
+def require_few_parts(body: bytes, most_bytes: int) -> None:
+    """A megabyte of JSON can hold so many small lists and objects that they fill the memory when read."""
+    most = most_bytes // BYTES_PER_PART
+    if body.count(b"[") + body.count(b"{") > most:
+        large = f"the JSON reply has more than {most} lists and objects"
+        raise ReleaseError(f"{large}; raise the option max_reply_bytes if that is right")
 
 
 class Web:
@@ -254,12 +255,24 @@ class _Bearer(requests.auth.AuthBase):
 
 
 def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Never more than PIECE bytes at once, whatever a kilobyte of gzip claims to be."""
+    """All members, never more than PIECE bytes at once, whatever a kilobyte of gzip claims to be.
+
+    Bytes that hold nothing would escape every limit, which are of what was unpacked: so there may be few of them.
+    What stands behind the last member is no member, and zlib refuses it.
+    """
     stream = zlib.decompressobj(wbits=31)
+    taken = given = 0
     for packed in pieces:
+        taken += len(packed)
         while packed:
-            yield stream.decompress(packed, PIECE)
-            packed = stream.unconsumed_tail
+            if stream.eof:
+                stream = zlib.decompressobj(wbits=31)
+            unpacked = stream.decompress(packed, PIECE)
+            given += len(unpacked)
+            yield unpacked
+            packed = stream.unconsumed_tail or stream.unused_data
+        if taken > 4 * (given + PIECE):
+            raise ReleaseError(f"{taken} bytes of gzip hold {given} bytes; that is no way to compress a reply")
     while rest := stream.decompress(b"", PIECE):
         yield rest
     if not stream.eof:
@@ -329,14 +342,14 @@ def problem(reply: Reply, what: str, message: str = "") -> OracleError:
     said = message or _brief(reply)
     text = f"{what} answered with status {reply.status}{': ' + said if said else ''}"
     if reply.status in (401, 403):
-        text += "; give the token's environment variable as the option token_env"
+        text += f"; {TOKEN_HINT}"
     return OracleError(text, retryable=reply.status in TRY_AGAIN, retry_after=retry_after(reply.headers))
 
 
 def _brief(reply: Reply) -> str:
     if "html" in reply.content_type:
         return f"a web page beginning {quoted(reply.body.strip())}"
-    return quoted(reply.body.strip(), 300) if reply.body.strip() else ""
+    return quoted(reply.body.strip(), SAID) if reply.body.strip() else ""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -20,11 +20,13 @@ from harness.values import Raw
 from oracles._pb import oracle_pb2 as pb
 from oracles.columns import Growing, Rows, pack_table, table_parts, unpack_table
 from oracles.declared import check_domain, pack_schema, unpack_schema
+from oracles.foreign import SAID, checked_name, pause, quoted
 
 MAJOR, MINOR = 1, 0
 PART_BYTES: Final = 900_000  # no message of a stream is larger; receivers take up to MESSAGE_BYTES
 MESSAGE_BYTES: Final = 4 * 2**20
 MOST_BYTES: Final = 128 * 2**20  # of one release, as received and as decoded
+DESCRIBE_SECONDS: Final = 30.0  # a card is a constant
 Code = Literal[
     "INVALID", "UNSUPPORTED", "UNAUTHENTICATED", "UNKNOWN_DATA", "TOO_LARGE", "BUSY", "UNAVAILABLE", "FAILED"
 ]
@@ -178,10 +180,12 @@ def unpack_description(message: pb.DescribeReply) -> Description:
 
 
 def checked_card(card: Card) -> Card:
-    """A card whose numbers make sense, whoever wrote it."""
+    """A card whose numbers make sense and whose texts can be printed, whoever wrote it."""
+    checked_name(card.name, "the name on its card")
+    checked_name(card.version, "the version on its card")
     if card.max_draws is not None and card.max_draws < 1:
         raise ReleaseError(f"its card allows {card.max_draws} draws per question; expected at least 1")
-    if card.noise_epsilon is not None and not card.noise_epsilon > 0:
+    if card.noise_epsilon is not None and not 0 < card.noise_epsilon < math.inf:
         raise ReleaseError(f"its card claims a noise_epsilon of {card.noise_epsilon}; expected a positive number")
     return card
 
@@ -334,6 +338,12 @@ def assembled(pieces: Iterable[pb.Part], most: int, limit: int = MOST_BYTES) -> 
         raise OracleError(f"the answer broke off in the middle of draw {count}", retryable=True)
 
 
+def check_done(done: pb.Done, arrived: int) -> None:
+    """The end of an answer counts its releases as they were counted here."""
+    if done.releases != arrived:
+        raise ReleaseError(f"it says that it sent {done.releases} releases and is done; {arrived} arrived")
+
+
 # ---- problems
 
 
@@ -344,6 +354,10 @@ def pack_problem(problem: Refused) -> pb.Problem:
 def unpack_problem(message: pb.Problem) -> Refused:
     """What the other side said, as an error; a code of a newer minor version is not retried."""
     known: dict[int, Code] = {pb.Problem.Code.Value(f"CODE_{name}"): name for name in get_args(Code)}
-    after = message.retry_after if message.HasField("retry_after") else None
-    said = message.message[:2000] or "it gave no reason"
-    return Refused(said, code=known.get(message.code, "FAILED"), retry_after=after)
+    after = pause(message.retry_after) if message.HasField("retry_after") else None
+    return Refused(reason(message.message), code=known.get(message.code, "FAILED"), retry_after=after)
+
+
+def reason(message: str) -> str:
+    """The message of a problem, as our errors quote it."""
+    return quoted(message, SAID) if message else "it gave no reason"

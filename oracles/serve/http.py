@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from email.message import Message
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
@@ -157,6 +159,15 @@ class _Exchange(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._performed({"/v1/answers": self._answer})
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What http.server itself refuses, a method or a head it cannot read, is a problem like any other."""
+        self.close_connection = True
+        self.request_version = self.protocol_version  # else it takes a first line it cannot read for HTTP/0.9
+        if not hasattr(self, "headers"):  # not even a head was read
+            self.headers = Message()
+        unsupported = code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        self._refuse(Refused(message or HTTPStatus(code).phrase, code="UNSUPPORTED" if unsupported else "INVALID"))
+
     def log_message(self, format: str, *args: Any) -> None:
         """The handler has its own log, which holds no data."""
 
@@ -176,7 +187,7 @@ class _Exchange(BaseHTTPRequestHandler):
         """What to do, if it is done here and the caller may ask for it."""
         perform: Callable[[], None] | None = routes.get(self.path)
         if perform is None:
-            raise Refused(f"there is no {self.command} {self.path[:100]} here", code="UNSUPPORTED")
+            raise _NotHere(f"there is no {self.command} {self.path[:100]!r} here")
         if self.path not in ("/healthz", "/v1/openapi.json"):
             self.server.handler.admit(self.headers.get("Authorization"))
         return perform
@@ -239,7 +250,7 @@ class _Exchange(BaseHTTPRequestHandler):
     def _given(self) -> str:
         kind = str(self.headers.get("Content-Type", "")).partition(";")[0].strip().lower()
         if kind not in (PROTOBUF, JSON):
-            raise _NotSpoken(f"the content type {kind[:80]!r} is not spoken here; use {JSON} or {PROTOBUF}")
+            raise _OtherForm(f"the content type {kind[:80]!r} is not spoken here; use {JSON} or {PROTOBUF}")
         return kind
 
     def _accepted(self) -> str:
@@ -312,7 +323,7 @@ class _Exchange(BaseHTTPRequestHandler):
         headers = {} if refused.retry_after is None else {"Retry-After": str(max(1, round(refused.retry_after)))}
         if refused.code == "UNAUTHENTICATED":
             headers["WWW-Authenticate"] = "Bearer"
-        status = 415 if isinstance(refused, _NotSpoken) else STATUS[refused.code]
+        status = refused.status if isinstance(refused, _Unspoken) else STATUS[refused.code]
         if self._accepted() == JSON:
             self._send(status, JSON, jsonform.dumped(jsonform.json_problem(refused)), headers)
         else:
@@ -320,7 +331,8 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _send(self, status: int, kind: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self._head(status, kind, {"Content-Length": str(len(body)), **(headers or {})})
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def _head(self, status: int, kind: str, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -335,11 +347,25 @@ class _Exchange(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
 
-class _NotSpoken(Refused):
-    """Another form than JSON or protobuf: a status of its own."""
+class _Unspoken(Refused):
+    """Something not done here that HTTP has a status of its own for."""
+
+    status = 501
 
     def __init__(self, message: str) -> None:
         super().__init__(message, code="UNSUPPORTED")
+
+
+class _OtherForm(_Unspoken):
+    """Another form than JSON or protobuf."""
+
+    status = 415
+
+
+class _NotHere(_Unspoken):
+    """Another path."""
+
+    status = 404
 
 
 def _too_large(limit: int) -> Refused:

@@ -9,7 +9,7 @@ from oracles.wire import MAJOR, MINOR
 CODES = {
     400: "INVALID: the request is wrong",
     401: "UNAUTHENTICATED: no token, or a wrong one",
-    404: "UNKNOWN_DATA: nothing is kept under this digest; put it again",
+    404: "UNKNOWN_DATA: nothing is kept under this digest; put it again (UNSUPPORTED: there is no such path)",
     413: "TOO_LARGE: more than this server allows",
     415: "UNSUPPORTED: neither JSON nor protobuf",
     429: "BUSY: too many questions at once; repeat after Retry-After",

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from harness.dataset import Dataset
-from harness.errors import InputError, OracleError
+from harness.errors import InputError, OracleError, ReleaseError
 from harness.oracle import Ask, Card
 from harness.release import Predictions
 from harness.schema import Schema
 from harness.table import Table
-from oracles.around import Breaker, Counting, Paced, Retrying
+from oracles.around import Breaker, Counting, Paced, Retrying, patiently
 from oracles.local import Local
 from oracles.recording import Recording, Replaying
 from tests.oracles.filters import QUASI, dataset, decades, noisy, people, travelled
@@ -93,6 +93,18 @@ def test_an_end_that_is_lost_after_the_last_release_loses_nothing():
     assert len(list(patient(Rude()).answer(Ask(DATA, draws=2)))) == 2
 
 
+def test_nonsense_after_the_last_release_is_not_forgiven():
+    class Rude(Troubled):
+        def answer(self, ask):
+            yield from super().answer(ask)
+            raise ReleaseError("more releases than asked for")
+
+    inner = Rude()
+    with pytest.raises(ReleaseError, match="more releases"):
+        list(patient(inner).answer(Ask(DATA, draws=2)))
+    assert len(inner.asks) == 1
+
+
 def test_predictions_come_whole_or_are_asked_for_again_whole():
     class Predicting(Troubled):
         def answer(self, ask):
@@ -117,6 +129,56 @@ def test_nobody_waits_longer_than_the_patience():
     start = time.monotonic()
     with pytest.raises(OracleError, match="busy"):
         list(patient(Troubled(busy(after=3600)), patience=1.0).answer(Ask(DATA)))
+    assert time.monotonic() - start < 1
+
+
+@pytest.mark.parametrize("after", [float("nan"), -5.0, float("-inf")])
+def test_a_time_to_come_back_at_that_is_none_is_not_slept_for(after):
+    start = time.monotonic()
+    assert len(list(patient(Troubled(busy(after))).answer(Ask(DATA)))) == 1
+    assert patiently(scripted(busy(after), "made"), first=0.001) == "made"
+    assert time.monotonic() - start < 1
+
+
+def scripted(*script):
+    """A maker of oracles that follows a script."""
+    steps = list(script)
+
+    def make():
+        step = steps.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+    return make
+
+
+def test_an_oracle_is_made_again_while_that_may_help():
+    assert patiently(scripted(busy(), busy(), "made"), first=0.001) == "made"
+    with pytest.raises(OracleError, match=r"busy \(asked 2 times"):
+        patiently(scripted(busy(), busy(), "made"), 2, first=0.001)
+    with pytest.raises(OracleError, match=r"^no$"):
+        patiently(scripted(OracleError("no"), "made"))
+
+
+@pytest.mark.parametrize("after", [100_000.0, 1e300, float("inf")])
+def test_nobody_sleeps_for_an_oracle_that_wants_to_be_left_alone_for_long(after):
+    start = time.monotonic()
+    with pytest.raises(OracleError, match="busy .it is not to be asked again for 3600 s; no more than 60 s"):
+        patiently(scripted(busy(after), "made"))
+    with pytest.raises(OracleError, match="not to be asked again for 3600 s; no more than 300 s"):
+        list(patient(Troubled(busy(after))).answer(Ask(DATA)))
+    assert time.monotonic() - start < 1
+
+
+def test_no_attempt_to_make_an_oracle_begins_after_the_patience():
+    def slow():
+        time.sleep(0.2)
+        raise busy()
+
+    start = time.monotonic()
+    with pytest.raises(OracleError, match="asked 2 times"):
+        patiently(slow, 50, first=0.001, patience=0.3)
     assert time.monotonic() - start < 1
 
 

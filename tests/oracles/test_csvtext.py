@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from harness.errors import ReleaseError
 from harness.table import Table
 from harness.values.atoms import cell_text
-from oracles.csvtext import MARKS, MOST_ROWS, from_csv, quoted, to_csv
+from oracles.csvtext import MARKS, MOST_ROWS, from_csv, to_csv
+from oracles.foreign import quoted
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 CELLS = st.one_of(st.none(), TEXTS)

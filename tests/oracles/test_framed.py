@@ -198,6 +198,29 @@ sys.exit(1)
     assert not alive(int(note.read_text()))
 
 
+def test_a_process_that_ends_is_noticed_although_its_child_holds_its_streams(framed):
+    there = framed(by_hand("import subprocess\nsubprocess.Popen(['sleep', '60'])\nreceive()\nsys.exit(3)"))
+    began = time.monotonic()
+    error = failure(there)
+    assert time.monotonic() - began < 5
+    assert "ended with status 3" in str(error)
+    assert error.retryable
+
+
+def test_a_process_that_never_introduces_itself_is_not_waited_for_as_long_as_an_answer(monkeypatch):
+    monkeypatch.setattr("oracles.framed.STARTING", 0.3)
+    began = time.monotonic()
+    with pytest.raises(OracleError, match="did not answer in time"):
+        Framed([sys.executable, "-c", "import time; time.sleep(60)"])
+    assert time.monotonic() - began < 5
+
+
+def test_what_it_says_on_standard_error_does_not_reach_the_terminal_raw(framed):
+    error = failure(framed(by_hand("receive(); os.write(2, b'\\x1b[2Jgone\\nfor ever'); sys.exit(1)")))
+    assert "\\x1b[2Jgone / for ever" in str(error)
+    assert str(error).isprintable()
+
+
 def test_one_byte_at_a_time_does_not_outlast_the_deadline(framed):
     there = framed(by_hand("receive()\nwhile True:\n    os.write(1, b'\\0'); time.sleep(0.1)"), timeout=3.0)
     there._all[0].timeout = 0.5
@@ -215,6 +238,12 @@ def test_one_byte_at_a_time_does_not_outlast_the_deadline(framed):
         ("receive(); send(kept=pb.PutReply())", "replied kept where part or done was expected"),
         ("receive(); send()", "replied something unknown"),
         ("receive(); send(part=pb.Part(more=True, table=pb.Table())); send(done=pb.Done())", "broke off in the middle"),
+        ("receive(); send(part=pb.Part(table=pb.Table())); send(done=pb.Done(releases=7))", "it sent 7 releases"),
+        (
+            "receive(); os.write(1, wire.frame(pb.Reply(part=pb.Part(table=pb.Table()))) "
+            "+ wire.frame(pb.Reply(done=pb.Done(releases=1))) + b'junk'); time.sleep(9)",
+            "it was done, and sent something more",
+        ),
         ("os.close(1); time.sleep(9)", "ended its output in the middle"),
     ],
 )

@@ -116,7 +116,10 @@ def test_asking_after_another_major_version_is_refused():
         ((200, JSON, b'{"card": {"name": ""}}'), "card must say a name"),
         ((200, PROTOBUF, b"\xff\xff"), "no DescribeReply message"),
         ((200, PROTOBUF, b""), "neither its name nor what it releases"),
-        ((401, JSON, b'{"code": "UNAUTHENTICATED", "message": "token please"}'), "refused: token please"),
+        (
+            (401, JSON, b'{"code": "UNAUTHENTICATED", "message": "token please"}'),
+            "refused: 'token please'; give the token",
+        ),
     ],
 )
 def test_a_card_that_cannot_be_read_is_explained(reply, complaint):
@@ -255,7 +258,7 @@ def test_a_problem_decides_over_its_status_what_may_be_repeated(status, code, re
             return good(request)
         return status, {**JSON, "Retry-After": "2"}, json.dumps({"code": code, "message": "sorry"}).encode()
 
-    with serving(reply) as server, pytest.raises(OracleError, match="refused: sorry") as caught:
+    with serving(reply) as server, pytest.raises(OracleError, match="refused: 'sorry'") as caught:
         list(Rest(server.address).answer(Ask(DATA)))
     assert (caught.value.retryable, caught.value.retry_after) == (retryable, 2.0)
 

@@ -190,8 +190,16 @@ def test_a_certificate_is_checked(certificates):
         assert server.address.startswith("grpcs://")
         assert Rpc(server.address, ca=str(certificates / "server.pem")).card.name
         for options in ({}, {"ca": str(certificates / "stranger.pem")}):
-            with pytest.raises(OracleError, match="UNAVAILABLE"):
+            with pytest.raises(OracleError, match=r"grpcs://.*its certificate or ours was refused") as caught:
                 Rpc(server.address, timeout=5, **options)
+            assert not caught.value.retryable
+            assert str(caught.value).isprintable()
+
+
+def test_a_server_without_tls_is_not_taken_for_one_that_is_busy():
+    with served(Local(decades)) as server, pytest.raises(OracleError, match="it does not speak TLS") as caught:
+        Rpc(server.address.replace("grpc://", "grpcs://"), timeout=5)
+    assert not caught.value.retryable
 
 
 def test_both_sides_may_have_to_show_a_certificate(certificates):
@@ -319,7 +327,7 @@ def test_a_status_without_a_problem_is_told_by_its_name(code, retryable):
 
     with broken(fail) as address:
         error = failure(address)
-    assert f"{code}: so it is" in str(error)
+    assert f"{code}: 'so it is'" in str(error)
     assert error.retryable is retryable
 
 
@@ -333,7 +341,47 @@ def test_bytes_that_are_no_message_are_told():
 
     with broken(garbage) as address:
         error = failure(address)
-    assert isinstance(error, OracleError)
+    assert isinstance(error, ReleaseError)
+    assert not error.retryable
+    assert f"{address} sent a message that cannot be read" in str(error)
+
+
+def test_what_a_server_says_does_not_reach_the_terminal_raw():
+    problem = pb.Problem(code=pb.Problem.CODE_BUSY, message="\x1b[2J\n" * 400, retry_after=float("nan"))
+
+    def details(request, context):
+        yield from ()
+        context.abort(grpc.StatusCode.UNKNOWN, "50%\x1b[2J")
+
+    def trailer(request, context):
+        yield from ()
+        context.set_trailing_metadata((("oracle-problem-bin", problem.SerializeToString()),))
+        context.abort(grpc.StatusCode.UNAVAILABLE, "")
+
+    for behave in (details, trailer):
+        with broken(behave) as address:
+            error = failure(address)
+        assert "\\x1b[2J" in str(error)
+        assert str(error).isprintable()
+        assert len(str(error)) < 2500
+        assert error.retry_after is None
+
+
+def test_a_wrong_token_is_told_with_the_address_and_what_to_do(monkeypatch):
+    monkeypatch.setenv("VENDOR_TOKEN", "wrong")
+    with served(Local(decades), token="right") as server:
+        for options in ({}, {"token_env": "VENDOR_TOKEN"}):
+            with pytest.raises(Refused, match=f"{server.address} refused: .*option token_env"):
+                Rpc(server.address, **options)
+
+
+def test_a_card_that_never_comes_is_not_waited_for_as_long_as_an_answer(monkeypatch):
+    monkeypatch.setattr(wire, "DESCRIBE_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        began = time.monotonic()
+        with pytest.raises(OracleError, match=r"did not answer within 0\.3 s"):
+            Rpc(f"grpc://127.0.0.1:{listener.getsockname()[1]}")
+    assert time.monotonic() - began < 5
 
 
 def test_a_server_that_keeps_other_data_than_it_was_given_is_not_asked():

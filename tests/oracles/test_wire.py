@@ -206,7 +206,7 @@ def test_a_question_arrives_as_it_was_asked(drop, about, draws, seed):
     "card",
     [
         Card("a", computes_here=False),
-        Card("b", "2.1", "predictions", True, True, True, False, 7, 0.5),
+        Card("b", "2.1", "predictions", True, True, True, False, max_draws=7, noise_epsilon=0.5),
         Card("c", randomized=False, computes_here=False),
     ],
 )
@@ -239,7 +239,7 @@ def test_a_problem_arrives_with_its_code_and_only_some_may_be_asked_again():
             wire.unpack_problem(wire.pack_problem(problem)),
             jsonform.read_problem(jsonform.json_problem(problem)),
         ):
-            assert (str(found), found.code, found.retryable, found.retry_after) == ("why", code, retryable, 2.0)
+            assert (str(found), found.code, found.retryable, found.retry_after) == ("'why'", code, retryable, 2.0)
     assert not wire.unpack_problem(pb.Problem(code=99)).retryable
     assert not jsonform.read_problem({"code": ["new"]}).retryable
 
