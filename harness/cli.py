@@ -155,6 +155,11 @@ def _run(chosen: argparse.Namespace) -> int:
     _write(out / SUMMARY, report.summary() + "\n")
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
     _tell(f"{len(findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+    if needed := report.verdict.draws_needed:
+        how = (
+            "raise draws and run the same command again" if planned.plan.adaptive else "audit anew with adaptive = true"
+        )
+        _tell(f"to settle it with about {needed:,} draws: {how}")
     if counts := getattr(oracle, "counts", None):  # of an oracle that is waited for
         _tell(f"it took {counts}")
     return report.verdict.outcome.exit_code

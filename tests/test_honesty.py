@@ -111,7 +111,9 @@ def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_
     data = pd.concat([table(10)] * 3, ignore_index=True)
     oracle = Counted(lambda frame: frame, orderless=True)
     report = audit(oracle, data)
-    assert oracle.asked.count(29) == 2 + len(data.drop_duplicates())  # two of them to see if it repeats itself
+    assert oracle.asked.count(29) == 2 + len(
+        data.drop_duplicates()
+    )  # two about a table of that size to see if it repeats
     assert len(report.findings) == 30
     twins = [replace(finding, index=0) for finding in report.findings]
     assert all(twins[index] == twins[index % 10] for index in range(30))
