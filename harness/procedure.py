@@ -40,7 +40,7 @@ class Audit:
     oracle: Oracle
     journal: Journal | None = None
     executor: Mapper = field(default_factory=Serial)
-    _new: bool = field(default=False, init=False)  # whether this run has measured anything
+    _new: bool = field(default=False, init=False)  # whether this run has anything to measure
 
     def _said(self, kind: str) -> list[Any]:
         """What the journal held of one kind when this run began."""
@@ -116,19 +116,16 @@ class Audit:
     def run(self) -> Iterator[Finding]:
         """Look after look, until every record is settled, one is proven to break the claim, or draws are spent."""
         latest: dict[int, Finding] = {}
-        self._recognise()
-        if not self._said("closing"):
-            self.early  # noqa: B018  (asked now, looked at in the end)
         waiting = self.in_random_order()
         for look in self.looks:
-            open_ones: list[int] = []
+            unsettled: set[int] = set()
             for finding in self._examined(look, waiting):
                 latest[finding.index] = finding.after(latest.get(finding.index))
                 if look is self.looks[-1] or self.settled(latest[finding.index]):
                     yield from self._with_twins(latest[finding.index])
                 else:
-                    open_ones.append(finding.index)
-            waiting = [index for index in waiting if index in set(open_ones)]
+                    unsettled.add(finding.index)
+            waiting = [index for index in waiting if index in unsettled]
             if any(self._violates(finding) for finding in latest.values()):
                 break
         else:
@@ -137,11 +134,6 @@ class Audit:
             yield from self._with_twins(latest[index])
         self.closing  # noqa: B018
 
-    def _recognise(self) -> None:
-        """An audit that goes on must find the oracle that it began with."""
-        if self._said("finding") and not self._said("closing"):
-            still_the_same(self.plan, self.oracle, self.opening)
-
     def _examined(self, look: Look, targets: list[int]) -> Iterator[Finding]:
         """The findings of one look: what is known already, then what has to be asked."""
         known = [self.measured[index, look.number] for index in targets if (index, look.number) in self.measured]
@@ -149,11 +141,19 @@ class Audit:
         left = [index for index in targets if (index, look.number) not in self.measured]
         if not left:
             return
+        if not self._new:
+            self._begin()
         examine = self._examination(look, self.drawn(look))
         for finding in self.executor.map(examine, left):
             self._say("finding", finding.entry())
-            self._new = True
             yield finding
+
+    def _begin(self) -> None:
+        """Before the first question of this run: an audit that goes on must find the oracle that it began with."""
+        if self._said("finding"):
+            still_the_same(self.plan, self.oracle, self.opening)
+        self.early  # noqa: B018  (asked for now, looked at in the end)
+        self._new = True
 
     def in_random_order(self) -> list[int]:
         """Targets that share their quasi-identifiers together, since f(D) says the same of them; else at random.
