@@ -31,12 +31,7 @@ class DescribeReply(_message.Message):
     protocol: Version
     card: Card
     request_bytes: int
-    def __init__(
-        self,
-        protocol: _Optional[_Union[Version, _Mapping]] = ...,
-        card: _Optional[_Union[Card, _Mapping]] = ...,
-        request_bytes: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, protocol: _Optional[_Union[Version, _Mapping]] = ..., card: _Optional[_Union[Card, _Mapping]] = ..., request_bytes: _Optional[int] = ...) -> None: ...
 
 class Card(_message.Message):
     __slots__ = ("name", "version", "releases", "randomized", "seedable", "keeps_data", "max_draws", "noise_epsilon")
@@ -45,7 +40,6 @@ class Card(_message.Message):
         RELEASES_UNSPECIFIED: _ClassVar[Card.Releases]
         RELEASES_MICRODATA: _ClassVar[Card.Releases]
         RELEASES_PREDICTIONS: _ClassVar[Card.Releases]
-
     RELEASES_UNSPECIFIED: Card.Releases
     RELEASES_MICRODATA: Card.Releases
     RELEASES_PREDICTIONS: Card.Releases
@@ -65,17 +59,7 @@ class Card(_message.Message):
     keeps_data: bool
     max_draws: int
     noise_epsilon: float
-    def __init__(
-        self,
-        name: _Optional[str] = ...,
-        version: _Optional[str] = ...,
-        releases: _Optional[_Union[Card.Releases, str]] = ...,
-        randomized: _Optional[bool] = ...,
-        seedable: _Optional[bool] = ...,
-        keeps_data: _Optional[bool] = ...,
-        max_draws: _Optional[int] = ...,
-        noise_epsilon: _Optional[float] = ...,
-    ) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., releases: _Optional[_Union[Card.Releases, str]] = ..., randomized: _Optional[bool] = ..., seedable: _Optional[bool] = ..., keeps_data: _Optional[bool] = ..., max_draws: _Optional[int] = ..., noise_epsilon: _Optional[float] = ...) -> None: ...
 
 class PutRequest(_message.Message):
     __slots__ = ("digest", "size", "part", "last")
@@ -87,13 +71,7 @@ class PutRequest(_message.Message):
     size: int
     part: bytes
     last: bool
-    def __init__(
-        self,
-        digest: _Optional[str] = ...,
-        size: _Optional[int] = ...,
-        part: _Optional[bytes] = ...,
-        last: _Optional[bool] = ...,
-    ) -> None: ...
+    def __init__(self, digest: _Optional[str] = ..., size: _Optional[int] = ..., part: _Optional[bytes] = ..., last: _Optional[bool] = ...) -> None: ...
 
 class PutReply(_message.Message):
     __slots__ = ("digest",)
@@ -115,15 +93,7 @@ class AnswerRequest(_message.Message):
     about: _containers.RepeatedCompositeFieldContainer[Cell]
     draws: int
     seed: int
-    def __init__(
-        self,
-        dataset: _Optional[_Union[Dataset, _Mapping]] = ...,
-        digest: _Optional[str] = ...,
-        drop: _Optional[int] = ...,
-        about: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ...,
-        draws: _Optional[int] = ...,
-        seed: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, dataset: _Optional[_Union[Dataset, _Mapping]] = ..., digest: _Optional[str] = ..., drop: _Optional[int] = ..., about: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ..., draws: _Optional[int] = ..., seed: _Optional[int] = ...) -> None: ...
 
 class Part(_message.Message):
     __slots__ = ("draw", "table", "predictions", "more")
@@ -135,13 +105,7 @@ class Part(_message.Message):
     table: Table
     predictions: Predictions
     more: bool
-    def __init__(
-        self,
-        draw: _Optional[int] = ...,
-        table: _Optional[_Union[Table, _Mapping]] = ...,
-        predictions: _Optional[_Union[Predictions, _Mapping]] = ...,
-        more: _Optional[bool] = ...,
-    ) -> None: ...
+    def __init__(self, draw: _Optional[int] = ..., table: _Optional[_Union[Table, _Mapping]] = ..., predictions: _Optional[_Union[Predictions, _Mapping]] = ..., more: _Optional[bool] = ...) -> None: ...
 
 class Predictions(_message.Message):
     __slots__ = ("values", "rows")
@@ -157,9 +121,7 @@ class Dataset(_message.Message):
     TABLE_FIELD_NUMBER: _ClassVar[int]
     schema: Schema
     table: Table
-    def __init__(
-        self, schema: _Optional[_Union[Schema, _Mapping]] = ..., table: _Optional[_Union[Table, _Mapping]] = ...
-    ) -> None: ...
+    def __init__(self, schema: _Optional[_Union[Schema, _Mapping]] = ..., table: _Optional[_Union[Table, _Mapping]] = ...) -> None: ...
 
 class Schema(_message.Message):
     __slots__ = ("quasi", "sensitive", "weight")
@@ -169,12 +131,7 @@ class Schema(_message.Message):
     quasi: _containers.RepeatedCompositeFieldContainer[Declaration]
     sensitive: _containers.RepeatedCompositeFieldContainer[Declaration]
     weight: str
-    def __init__(
-        self,
-        quasi: _Optional[_Iterable[_Union[Declaration, _Mapping]]] = ...,
-        sensitive: _Optional[_Iterable[_Union[Declaration, _Mapping]]] = ...,
-        weight: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, quasi: _Optional[_Iterable[_Union[Declaration, _Mapping]]] = ..., sensitive: _Optional[_Iterable[_Union[Declaration, _Mapping]]] = ..., weight: _Optional[str] = ...) -> None: ...
 
 class Declaration(_message.Message):
     __slots__ = ("name", "kind", "order", "hierarchy", "notation", "closed", "points", "domain")
@@ -185,7 +142,6 @@ class Declaration(_message.Message):
         KIND_CATEGORY: _ClassVar[Declaration.Kind]
         KIND_ORDERED: _ClassVar[Declaration.Kind]
         KIND_DATE: _ClassVar[Declaration.Kind]
-
     KIND_UNSPECIFIED: Declaration.Kind
     KIND_NUMBER: Declaration.Kind
     KIND_CATEGORY: Declaration.Kind
@@ -198,7 +154,6 @@ class Declaration(_message.Message):
         CLOSED_LEFT: _ClassVar[Declaration.Closed]
         CLOSED_RIGHT: _ClassVar[Declaration.Closed]
         CLOSED_NEITHER: _ClassVar[Declaration.Closed]
-
     CLOSED_UNSPECIFIED: Declaration.Closed
     CLOSED_BOTH: Declaration.Closed
     CLOSED_LEFT: Declaration.Closed
@@ -220,17 +175,7 @@ class Declaration(_message.Message):
     closed: Declaration.Closed
     points: bool
     domain: Domain
-    def __init__(
-        self,
-        name: _Optional[str] = ...,
-        kind: _Optional[_Union[Declaration.Kind, str]] = ...,
-        order: _Optional[_Iterable[str]] = ...,
-        hierarchy: _Optional[_Iterable[_Union[Path, _Mapping]]] = ...,
-        notation: _Optional[str] = ...,
-        closed: _Optional[_Union[Declaration.Closed, str]] = ...,
-        points: _Optional[bool] = ...,
-        domain: _Optional[_Union[Domain, _Mapping]] = ...,
-    ) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[Declaration.Kind, str]] = ..., order: _Optional[_Iterable[str]] = ..., hierarchy: _Optional[_Iterable[_Union[Path, _Mapping]]] = ..., notation: _Optional[str] = ..., closed: _Optional[_Union[Declaration.Closed, str]] = ..., points: _Optional[bool] = ..., domain: _Optional[_Union[Domain, _Mapping]] = ...) -> None: ...
 
 class Path(_message.Message):
     __slots__ = ("names",)
@@ -250,14 +195,7 @@ class Domain(_message.Message):
     texts: Texts
     spans: Spans
     missing: int
-    def __init__(
-        self,
-        ints: _Optional[_Union[Ints, _Mapping]] = ...,
-        floats: _Optional[_Union[Floats, _Mapping]] = ...,
-        texts: _Optional[_Union[Texts, _Mapping]] = ...,
-        spans: _Optional[_Union[Spans, _Mapping]] = ...,
-        missing: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, ints: _Optional[_Union[Ints, _Mapping]] = ..., floats: _Optional[_Union[Floats, _Mapping]] = ..., texts: _Optional[_Union[Texts, _Mapping]] = ..., spans: _Optional[_Union[Spans, _Mapping]] = ..., missing: _Optional[int] = ...) -> None: ...
 
 class Spans(_message.Message):
     __slots__ = ("first", "last")
@@ -273,9 +211,7 @@ class Table(_message.Message):
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     rows: int
     columns: _containers.RepeatedCompositeFieldContainer[Column]
-    def __init__(
-        self, rows: _Optional[int] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ...
-    ) -> None: ...
+    def __init__(self, rows: _Optional[int] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ...) -> None: ...
 
 class Column(_message.Message):
     __slots__ = ("name", "ints", "floats", "texts", "bools", "codes")
@@ -291,15 +227,7 @@ class Column(_message.Message):
     texts: Texts
     bools: Bools
     codes: bytes
-    def __init__(
-        self,
-        name: _Optional[str] = ...,
-        ints: _Optional[_Union[Ints, _Mapping]] = ...,
-        floats: _Optional[_Union[Floats, _Mapping]] = ...,
-        texts: _Optional[_Union[Texts, _Mapping]] = ...,
-        bools: _Optional[_Union[Bools, _Mapping]] = ...,
-        codes: _Optional[bytes] = ...,
-    ) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., ints: _Optional[_Union[Ints, _Mapping]] = ..., floats: _Optional[_Union[Floats, _Mapping]] = ..., texts: _Optional[_Union[Texts, _Mapping]] = ..., bools: _Optional[_Union[Bools, _Mapping]] = ..., codes: _Optional[bytes] = ...) -> None: ...
 
 class Ints(_message.Message):
     __slots__ = ("values",)
@@ -335,13 +263,7 @@ class Cell(_message.Message):
     number: float
     text: str
     truth: bool
-    def __init__(
-        self,
-        whole: _Optional[int] = ...,
-        number: _Optional[float] = ...,
-        text: _Optional[str] = ...,
-        truth: _Optional[bool] = ...,
-    ) -> None: ...
+    def __init__(self, whole: _Optional[int] = ..., number: _Optional[float] = ..., text: _Optional[str] = ..., truth: _Optional[bool] = ...) -> None: ...
 
 class Request(_message.Message):
     __slots__ = ("describe", "put", "answer")
@@ -351,12 +273,7 @@ class Request(_message.Message):
     describe: DescribeRequest
     put: PutRequest
     answer: AnswerRequest
-    def __init__(
-        self,
-        describe: _Optional[_Union[DescribeRequest, _Mapping]] = ...,
-        put: _Optional[_Union[PutRequest, _Mapping]] = ...,
-        answer: _Optional[_Union[AnswerRequest, _Mapping]] = ...,
-    ) -> None: ...
+    def __init__(self, describe: _Optional[_Union[DescribeRequest, _Mapping]] = ..., put: _Optional[_Union[PutRequest, _Mapping]] = ..., answer: _Optional[_Union[AnswerRequest, _Mapping]] = ...) -> None: ...
 
 class Reply(_message.Message):
     __slots__ = ("described", "kept", "part", "done", "problem")
@@ -370,14 +287,7 @@ class Reply(_message.Message):
     part: Part
     done: Done
     problem: Problem
-    def __init__(
-        self,
-        described: _Optional[_Union[DescribeReply, _Mapping]] = ...,
-        kept: _Optional[_Union[PutReply, _Mapping]] = ...,
-        part: _Optional[_Union[Part, _Mapping]] = ...,
-        done: _Optional[_Union[Done, _Mapping]] = ...,
-        problem: _Optional[_Union[Problem, _Mapping]] = ...,
-    ) -> None: ...
+    def __init__(self, described: _Optional[_Union[DescribeReply, _Mapping]] = ..., kept: _Optional[_Union[PutReply, _Mapping]] = ..., part: _Optional[_Union[Part, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., problem: _Optional[_Union[Problem, _Mapping]] = ...) -> None: ...
 
 class Done(_message.Message):
     __slots__ = ("releases",)
@@ -398,7 +308,6 @@ class Problem(_message.Message):
         CODE_BUSY: _ClassVar[Problem.Code]
         CODE_UNAVAILABLE: _ClassVar[Problem.Code]
         CODE_FAILED: _ClassVar[Problem.Code]
-
     CODE_UNSPECIFIED: Problem.Code
     CODE_INVALID: Problem.Code
     CODE_UNSUPPORTED: Problem.Code
@@ -414,9 +323,4 @@ class Problem(_message.Message):
     code: Problem.Code
     message: str
     retry_after: float
-    def __init__(
-        self,
-        code: _Optional[_Union[Problem.Code, str]] = ...,
-        message: _Optional[str] = ...,
-        retry_after: _Optional[float] = ...,
-    ) -> None: ...
+    def __init__(self, code: _Optional[_Union[Problem.Code, str]] = ..., message: _Optional[str] = ..., retry_after: _Optional[float] = ...) -> None: ...
