@@ -53,6 +53,9 @@ def smallest_epsilon(paired: Floats, delta: float, alpha: float, largest: float)
     rate δ. So the upper limit is the distance that k pairs exceed, for the largest k whose Clopper-Pearson limit
     is within δ; the lower limit mirrors it.
     """
+    if delta == 0:  # the largest pair is proof of itself, and no number of draws rules out a larger one
+        most = float(paired.max())
+        return Limits(most, most, largest)
     draws = len(paired)
     falling = np.sort(paired)[::-1]
     counts = range(draws + 1)
