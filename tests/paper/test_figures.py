@@ -34,7 +34,7 @@ def test_the_internet_survey_has_the_papers_records():
 
 @pytest.mark.parametrize(("binning", "distinct", "deviation"), [("width", 3_130, 37), ("quantiles", 3_709, 29)])
 def test_the_number_of_distinct_records_after_quantising(binning, distinct, deviation):
-    """NOTES: the printed 2,952 lies nearer equal widths than quantiles, so both are offered."""
+    """The printed 2,952 lies nearer equal widths than quantiles, so both are offered."""
     quasi = {name: {**how, "binning": binning} if isinstance(how, dict) else how for name, how in IN_FIVE.items()}
     data = Dataset.from_frame(adult(10_000), Schema(quasi, "occupation"))
     assert abs(len(data.table.to_frame().drop_duplicates()) - distinct) < 4 * deviation

@@ -47,7 +47,7 @@ def test_table_2a_has_the_printed_classes():
 
 
 def test_a_cut_fixed_at_45_gives_one_half_for_the_first_two_records():
-    """NOTES: the table cannot come from a fixed cut."""
+    """So Table 1b cannot come from a cut that stays where it is."""
 
     def fixed(data: pd.DataFrame) -> pd.DataFrame:
         age = data["age"].map(lambda age: "< 45" if age < 45 else "≥ 45")
