@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.bounds import binomial_upper
 from harness.examination import GRID
 from harness.finding import Finding
 from harness.honesty import REPEATS, Opening, unlikelier_than
@@ -20,6 +19,7 @@ from harness.oracle import Card
 from harness.plan import Plan
 from harness.procedure import Audit
 from harness.sampling import Look
+from harness.tail import curve
 from harness.verdict import Verdict, judge
 
 FORMAT = 1  # of report.json
@@ -93,21 +93,21 @@ class Report:
         return {"claimed": claimed, "at_least": most, "witness": -index, "refuted": most > claimed}
 
     def curve(self) -> list[dict[str, float]]:
-        """(ε, δ): the largest share of draws at or above each ε, and a limit that holds for all records and ε at once.
+        """(ε, δ): the largest share of draws at or above each ε, in a band that holds for all records and ε at once.
 
         Exact when nothing is random: a record lies at or above ε, or does not.
         """
-        largest = self.plan.distance.largest
-        points = []
-        for place, share in enumerate(GRID):
-            epsilon = share * largest
-            if self.exact:
-                delta = upper = float(self.verdict.epsilon >= epsilon)
-            else:
-                delta = max(finding.above[place] / finding.draws for finding in self.findings)
-                upper = max(self._limit(finding, place) for finding in self.findings)
-            points.append({"epsilon": epsilon, "delta": delta, "upper": upper})
-        return points
+        epsilons = [share * self.plan.distance.largest for share in GRID]
+        if self.exact:
+            deltas = [float(self.verdict.epsilon >= epsilon) for epsilon in epsilons]
+            shares = lowers = uppers = np.array(deltas)
+        else:
+            found = [curve(f.above, f.draws, self.looks[f.look - 1].alpha) for f in self.findings]
+            shares = np.max([each.shares for each in found], axis=0)
+            lowers = np.max([each.lowers for each in found], axis=0)
+            uppers = np.max([each.uppers for each in found], axis=0)
+        columns = zip(epsilons, shares.tolist(), lowers.tolist(), uppers.tolist(), strict=True)
+        return [dict(zip(("epsilon", "delta", "lower", "upper"), point, strict=True)) for point in columns]
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -182,11 +182,6 @@ class Report:
             lower, upper = (max(getattr(each, end) for each, _ in limits) for end in ("lower", "upper"))
             read[f"smallest_{name}"] = {"value": most.value, "lower": lower, "upper": upper, "witness": witness}
         return {**read, "indifferentiability": far}
-
-    def _limit(self, finding: Finding, place: int) -> float:
-        """Clopper-Pearson at the level of the look that the finding comes from, shared out over the grid."""
-        alpha = self.looks[finding.look - 1].alpha / len(GRID)
-        return binomial_upper(finding.above[place], finding.draws, alpha)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole report as plain data; equal audits give equal reports, byte for byte."""

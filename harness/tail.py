@@ -6,9 +6,11 @@ pairs only what the record changed.
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import betaincinv
 
 from harness.bounds import binomial_lower, binomial_upper
 from harness.distance import Floats
@@ -25,13 +27,13 @@ class Limits:
     upper: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
-    """(ε, δ): the share of pairs at or above each ε, and limits that hold for all ε at once."""
+    """(ε, δ) over a rising grid of ε: the share of pairs at or above each, in a band that holds for all ε at once."""
 
-    epsilons: tuple[float, ...]
-    shares: tuple[float, ...]
-    uppers: tuple[float, ...]
+    shares: Floats
+    lowers: Floats
+    uppers: Floats
 
 
 def tail_count(paired: Floats, epsilon: float) -> tuple[int, int]:
@@ -69,13 +71,14 @@ def smallest_epsilon(paired: Floats, delta: float, alpha: float, largest: float)
     )
 
 
-def curve(paired: Floats, epsilons: tuple[float, ...], alpha: float) -> Curve:
-    """T over a rising grid of ε, with upper limits that all hold together except with probability alpha.
+def curve(counts: Sequence[int], draws: int, alpha: float) -> Curve:
+    """T over a grid, from how many of the draws lie at or above each ε of it; the band fails with probability alpha.
 
-    Clopper-Pearson at alpha over the size of the grid, since claims live where T is small: without a single pair
-    at ε it says ln(grid/alpha)/N where the band of Dvoretzky, Kiefer and Wolfowitz says √(ln(1/alpha)/2N).
+    Clopper-Pearson at alpha over twice the size of the grid, since claims live where T is small: without a single
+    pair at ε it says ln(2 grid/alpha)/N where the band of Dvoretzky, Kiefer and Wolfowitz says √(ln(2/alpha)/2N).
     """
-    counts = [tail_count(paired, epsilon)[0] for epsilon in epsilons]
-    draws, each = len(paired), alpha / len(epsilons)
-    uppers = np.minimum.accumulate([binomial_upper(count, draws, each) for count in counts])
-    return Curve(epsilons, tuple(count / draws for count in counts), tuple(uppers.tolist()))
+    hits, each = np.asarray(counts, dtype=np.float64), alpha / (2 * len(counts))
+    uppers = np.where(hits < draws, betaincinv(hits + 1, np.maximum(draws - hits, 1), 1 - each), 1.0)
+    lowers = np.where(hits > 0, betaincinv(np.maximum(hits, 1), draws - hits + 1, each), 0.0)
+    # T falls, so each limit also holds on one side of its ε.
+    return Curve(hits / draws, np.maximum.accumulate(lowers[::-1])[::-1], np.minimum.accumulate(uppers))

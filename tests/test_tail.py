@@ -67,7 +67,11 @@ def test_a_curve_falls_and_holds_everywhere_at_once():
     truth = 1 - np.array(grid) / 2
     runs, missed = 300, 0
     for _ in range(runs):
-        found = curve(2 * rng.random(100), grid, 0.1)
-        assert list(found.uppers) == sorted(found.uppers, reverse=True)
-        missed += bool((np.array(found.uppers) < truth).any())
+        moved = 2 * rng.random(100)
+        found = curve([tail_count(moved, epsilon)[0] for epsilon in grid], 100, 0.1)
+        assert found.uppers.tolist() == sorted(found.uppers, reverse=True)
+        assert found.lowers.tolist() == sorted(found.lowers, reverse=True)
+        assert (found.lowers <= found.shares).all()
+        assert (found.shares <= found.uppers).all()
+        missed += bool(((found.uppers < truth) | (found.lowers > truth)).any())
     assert missed <= allowed(runs, 0.1)
