@@ -8,47 +8,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.dataset import Dataset, Record
-    from harness.doors import audit
-    from harness.errors import HarnessError, InputError, JournalError, OracleError, ReleaseError
-    from harness.finding import Finding
-    from harness.hierarchy import Hierarchy
-    from harness.inference import Inference
-    from harness.oracle import Ask, Card, Oracle
-    from harness.plan import Claim, Plan
-    from harness.procedure import Audit
-    from harness.release import Predictions
+    from harness.api import audit
+    from harness.auditing.finding import Finding
+    from harness.auditing.plan import Claim, Plan
+    from harness.auditing.procedure import Audit
+    from harness.auditing.verdict import Outcome, Verdict, judge
+    from harness.measuring.adversary import Inference
     from harness.report import Report
-    from harness.schema import Column, Schema
-    from harness.table import Table
-    from harness.verdict import Outcome, Verdict, judge
+    from harness.vocabulary.dataset import Dataset, Record
+    from harness.vocabulary.errors import HarnessError, InputError, JournalError, OracleError, ReleaseError
+    from harness.vocabulary.hierarchy import Hierarchy
+    from harness.vocabulary.oracle import Ask, Card, Oracle
+    from harness.vocabulary.release import Predictions
+    from harness.vocabulary.schema import Column, Schema
+    from harness.vocabulary.table import Table
 
 _HOMES = {
-    "Ask": "oracle",
-    "Audit": "procedure",
-    "Card": "oracle",
-    "Claim": "plan",
-    "Column": "schema",
-    "Dataset": "dataset",
-    "Finding": "finding",
-    "HarnessError": "errors",
-    "Hierarchy": "hierarchy",
-    "Inference": "inference",
-    "InputError": "errors",
-    "JournalError": "errors",
-    "Oracle": "oracle",
-    "OracleError": "errors",
-    "Outcome": "verdict",
-    "Plan": "plan",
-    "Predictions": "release",
-    "Record": "dataset",
-    "ReleaseError": "errors",
+    "Ask": "vocabulary.oracle",
+    "Audit": "auditing.procedure",
+    "Card": "vocabulary.oracle",
+    "Claim": "auditing.plan",
+    "Column": "vocabulary.schema",
+    "Dataset": "vocabulary.dataset",
+    "Finding": "auditing.finding",
+    "HarnessError": "vocabulary.errors",
+    "Hierarchy": "vocabulary.hierarchy",
+    "Inference": "measuring.adversary",
+    "InputError": "vocabulary.errors",
+    "JournalError": "vocabulary.errors",
+    "Oracle": "vocabulary.oracle",
+    "OracleError": "vocabulary.errors",
+    "Outcome": "auditing.verdict",
+    "Plan": "auditing.plan",
+    "Predictions": "vocabulary.release",
+    "Record": "vocabulary.dataset",
+    "ReleaseError": "vocabulary.errors",
     "Report": "report",
-    "Schema": "schema",
-    "Table": "table",
-    "Verdict": "verdict",
-    "audit": "doors",
-    "judge": "verdict",
+    "Schema": "vocabulary.schema",
+    "Table": "vocabulary.table",
+    "Verdict": "auditing.verdict",
+    "audit": "api",
+    "judge": "auditing.verdict",
 }
 
 __all__ = [

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import HarnessError, InputError
+from harness.vocabulary.errors import HarnessError, InputError
 
 if TYPE_CHECKING:
     from oracles.serve.binding import Running
@@ -111,9 +111,9 @@ def _silent(text: str) -> None:
 
 def _plan(chosen: argparse.Namespace) -> int:
     import oracles
-    from harness.cost import estimated_cost
-    from harness.planfile import load
-    from harness.procedure import Audit
+    from harness.auditing.config import load
+    from harness.auditing.cost import estimated_cost
+    from harness.auditing.procedure import Audit
 
     _let_import(chosen.file)
     planned = load(chosen.file)
@@ -127,9 +127,9 @@ def _plan(chosen: argparse.Namespace) -> int:
 
 def _run(chosen: argparse.Namespace) -> int:
     import oracles
-    from harness.doors import audited, executor_for, shown
+    from harness.api import audited, executor_for, shown
+    from harness.auditing.config import load
     from harness.executors import Cluster
-    from harness.planfile import load
     from harness.report import Report
 
     _let_import(chosen.file)
@@ -236,8 +236,8 @@ def _tls_context(chosen: argparse.Namespace) -> ssl.SSLContext:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
-    from harness.doors import JOURNAL
-    from harness.verification import verified
+    from harness.api import JOURNAL
+    from harness.auditing.verify import verified
 
     report = chosen.folder / REPORT
     verdict = verified(chosen.folder / JOURNAL, report if report.exists() else None)

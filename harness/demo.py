@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from harness.doors import audit
-from harness.people import people
+from harness.api import audit
 from harness.report import Report
+from harness.synthetic_census import people
 from oracles.reference import Laplace, Mondrian
 
 QUASI = {

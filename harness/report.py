@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.examination import GRID
-from harness.finding import Finding
-from harness.honesty import REPEATS, Opening, unlikelier_than
-from harness.oracle import Card
-from harness.plan import Plan
-from harness.procedure import Audit
-from harness.sampling import Look
-from harness.tail import curve
-from harness.verdict import Verdict, judge
+from harness.auditing.examine import GRID
+from harness.auditing.finding import Finding
+from harness.auditing.plan import Plan
+from harness.auditing.probe import REPEATS, Opening, unlikelier_than
+from harness.auditing.procedure import Audit
+from harness.auditing.select import Look
+from harness.auditing.verdict import Verdict, judge
+from harness.measuring.tail import curve
+from harness.vocabulary.oracle import Card
 
 FORMAT = 1  # of report.json
 THRESHOLDS = (1e-3, 10**-2.5, 1e-2, 1e-1)  # v1 §3.4.2 quotes the share above 10^-2.5

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any
 
-from harness.errors import InputError, did_you_mean
-from harness.oracle import Oracle
+from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.oracle import Oracle
 
 __all__ = ["as_oracle", "open"]
 
@@ -43,7 +43,7 @@ def as_oracle(anonymizer: Any) -> Oracle:
     if inspect.isclass(anonymizer) and hasattr(anonymizer, "answer"):
         raise InputError(f"{anonymizer.__name__} is a class of oracles; make one: {anonymizer.__name__}(…)")
     if callable(anonymizer):
-        from oracles.local import Local
+        from oracles.clients.local import Local
 
         return Local(anonymizer)
     raise InputError(f"expected a callable f(df) -> df, an oracle or an address, not a {type(anonymizer).__name__}")
@@ -51,7 +51,7 @@ def as_oracle(anonymizer: Any) -> Oracle:
 
 def _python(rest: str, options: dict[str, Any]) -> Oracle:
     """`pkg.mod:name`: a callable (options become keyword arguments) or an Oracle class (options construct it)."""
-    from oracles.local import Local
+    from oracles.clients.local import Local
 
     module, colon, name = rest.partition(":")
     if not colon or not module or not name:
@@ -96,8 +96,8 @@ def _reference(rest: str, options: dict[str, Any]) -> Oracle:
 
 def _command(rest: str, options: dict[str, Any]) -> Oracle:
     """`cmd:program words`, or the words as the option command; with frames = true it stays and speaks the protocol."""
-    from oracles.framed import Framed
-    from oracles.process import Command
+    from oracles.clients.command import Command
+    from oracles.clients.persistent_command import Framed
 
     given = {"command": rest, **options}  # the options themselves are needed again if this attempt fails
     kind = Framed if given.pop("frames", False) else Command
@@ -106,9 +106,9 @@ def _command(rest: str, options: dict[str, Any]) -> Oracle:
 
 def _web(rest: str, options: dict[str, Any]) -> Oracle:
     """`http://…` and `https://…`: a server that speaks the protocol, or with the option plain any that takes tables."""
-    from oracles.plain import Plain
-    from oracles.rest import Rest
-    from oracles.web import Web
+    from oracles.clients.http import Rest
+    from oracles.clients.table_api import Plain
+    from oracles.clients.web import Web
 
     kind = Plain if "plain" in options else Rest
     known = {*inspect.signature(kind).parameters, *inspect.signature(Web).parameters} - {"address", "base", "web"}
@@ -119,7 +119,7 @@ def _web(rest: str, options: dict[str, Any]) -> Oracle:
 
 
 def _grpc(rest: str, options: dict[str, Any]) -> Oracle:
-    from oracles.rpc import Rpc
+    from oracles.clients.grpc import Rpc
 
     return _constructed(Rpc, {"address": rest, **options}, rest)
 
@@ -132,7 +132,7 @@ def _remote(scheme: str, make: Opener) -> Opener:
     """
 
     def opened(rest: str, options: dict[str, Any]) -> Oracle:
-        from oracles.around import Breaker, Counting, Paced, Retrying, patiently
+        from oracles.middleware import Breaker, Counting, Paced, Retrying, patiently
         from oracles.recording import Recording, Replaying
 
         chosen = {name: options.pop(name, None) for name in AROUND}

@@ -15,11 +15,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from harness.errors import InputError, OracleError, ReleaseError
-from harness.oracle import Ask, Card, Oracle, Release
-from harness.schema import Schema
-from oracles.around import Around
-from oracles.jsonform import json_releases, read_releases
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.oracle import Ask, Card, Oracle, Release
+from harness.vocabulary.schema import Schema
+from oracles.middleware import Around
+from oracles.wire.json_form import json_releases, read_releases
 
 FORMAT = 1
 BEGINNING = b'{"ask":"'

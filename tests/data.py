@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.dataset import Dataset
-from harness.people import people
-from harness.schema import Schema
+from harness.synthetic_census import people
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.schema import Schema
 
 ADULT = {
     "age": "number",

@@ -9,7 +9,7 @@ import harness
 from harness.report import THRESHOLDS
 from oracles import as_oracle
 from oracles.reference import Laplace
-from tests.test_procedure import audit, jittered, table
+from tests.auditing.test_procedure import audit, jittered, table
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from anonymizer import anonymize
 
 import harness
-from harness.people import people
+from harness.synthetic_census import people
 
 QUASI = {
     "age": "number",

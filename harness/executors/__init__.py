@@ -4,9 +4,9 @@ All executors keep one law: the same results, whoever computes them and whoever 
 as they are needed; and once nobody listens any more the work ends, with every process that was started for it.
 """
 
-from harness.executors.answer import Mapper
 from harness.executors.cluster import Cluster
-from harness.executors.here import Serial, Threads
+from harness.executors.in_process import Serial, Threads
+from harness.executors.mapper import Mapper
 from harness.executors.processes import Processes
 
 __all__ = ["Cluster", "Mapper", "Processes", "Serial", "Threads"]

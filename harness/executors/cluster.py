@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from harness.errors import HarnessError, InputError
-from harness.executors.answer import KEPT, Answer, Function, Item, Pace, Result, packed, performed, unpacked
+from harness.executors.mapper import KEPT, Answer, Function, Item, Pace, Result, packed, performed, unpacked
 from harness.executors.processes import undisturbed
 from harness.executors.worker import GRACE
+from harness.vocabulary.errors import HarnessError, InputError
 
 BATCH, MOST = 0.25, 256  # seconds of work, and items at most, that travel together: a task costs Dask about 1 ms
 WINDOW = 2  # batches under way per thread of the cluster

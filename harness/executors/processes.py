@@ -17,9 +17,9 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
 from typing import Any
 
-from harness.errors import HarnessError, InputError
-from harness.executors.answer import KEPT, Answer, Item, Pace, Result, packed
+from harness.executors.mapper import KEPT, Answer, Item, Pace, Result, packed
 from harness.executors.worker import GRACE, work
+from harness.vocabulary.errors import HarnessError, InputError
 
 LEAD = 0.2  # seconds of work that a worker has ahead of it: more than a slow disk keeps the parent
 MOST = 64  # items that it has ahead at most

@@ -13,8 +13,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from harness.errors import HarnessError
-from harness.executors.answer import Answer, performed, unpacked
+from harness.executors.mapper import Answer, performed, unpacked
+from harness.vocabulary.errors import HarnessError
 
 GRACE = 0.5  # seconds for a worker that is told to end
 

@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from harness.dataset import Dataset
-from harness.hierarchy import Hierarchy
-from harness.schema import MISSING, Column
-from harness.values import Raw, Reading, Span
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.hierarchy import Hierarchy
+from harness.vocabulary.schema import MISSING, Column
+from harness.vocabulary.values import Raw, Reading, Span
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from harness.table import Cells
-from harness.values import Closed, Exact, Interval, OneOf, Raw, Span, Suppressed, show
+from harness.vocabulary.table import Cells
+from harness.vocabulary.values import Closed, Exact, Interval, OneOf, Raw, Span, Suppressed, show
 from oracles.reference.axes import Axis, Flags, Ground, Ints, Longs, Tree
 from oracles.reference.cuts import Nodes
 

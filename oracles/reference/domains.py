@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.dataset import Dataset
-from harness.schema import MISSING
-from harness.table import Cells
-from harness.values import Raw, Reading, Unreadable
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.schema import MISSING
+from harness.vocabulary.table import Cells
+from harness.vocabulary.values import Raw, Reading, Unreadable
 
 
 def sensitive_cells(data: Dataset) -> tuple[Cells, ...]:

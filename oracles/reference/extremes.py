@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from harness.dataset import Dataset
-from harness.errors import InputError, did_you_mean
-from harness.oracle import Ask, Card, Oracle
-from harness.schema import Schema
-from harness.table import Cells, Table
-from harness.values import Reading, Suppressed, show
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.oracle import Ask, Card, Oracle
+from harness.vocabulary.schema import Schema
+from harness.vocabulary.table import Cells, Table
+from harness.vocabulary.values import Reading, Suppressed, show
 from oracles.reference.domains import raw_of, sensitive_cells
 
 Ints = npt.NDArray[np.int32]

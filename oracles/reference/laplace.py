@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from harness.dataset import Dataset
-from harness.errors import InputError
-from harness.oracle import Ask, Card
-from harness.release import Predictions
-from harness.schema import Schema
-from harness.table import Cells, Table
-from harness.values import Raw, Reading
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import InputError
+from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.release import Predictions
+from harness.vocabulary.schema import Schema
+from harness.vocabulary.table import Cells, Table
+from harness.vocabulary.values import Raw, Reading
 from oracles.reference.domains import raw_of, sensitive_cells
 from oracles.reference.remembering import Remembered
 

@@ -9,15 +9,15 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from harness.dataset import Dataset
-from harness.errors import InputError, did_you_mean
-from harness.oracle import Ask, Card
-from harness.schema import Schema
-from harness.table import Table
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.schema import Schema
+from harness.vocabulary.table import Table
 from oracles.reference.axes import Axes, Ground, Longs
 from oracles.reference.cells import STYLES, Style
 from oracles.reference.cuts import Diversity, Rule
-from oracles.reference.leaving import Grown, Outcome
+from oracles.reference.leave_one_out import Grown, Outcome
 from oracles.reference.remembering import Remembered
 
 

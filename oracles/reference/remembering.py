@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from harness.dataset import Dataset
+from harness.vocabulary.dataset import Dataset
 
 T = TypeVar("T")
 

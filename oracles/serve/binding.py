@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from typing import Protocol
 
-from harness.errors import InputError
+from harness.vocabulary.errors import InputError
 
 
 class Running(Protocol):

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import grpc
 
-from harness.errors import InputError
-from harness.oracle import Oracle
-from oracles import wire
-from oracles._pb import oracle_pb2 as pb
-from oracles.rpc import PROBLEM
+from harness.vocabulary.errors import InputError
+from harness.vocabulary.oracle import Oracle
+from oracles.clients.grpc import PROBLEM
 from oracles.serve.binding import host_and_port, require_token
 from oracles.serve.handler import Handler, Limits
-from oracles.wire import Code, Refused
+from oracles.wire import messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Code, Refused
 
 NAME: Final = "oracle.v1.Oracle"
 STATUS: Final[dict[Code, grpc.StatusCode]] = {
@@ -107,7 +107,7 @@ def _credentials(tls: Tls) -> grpc.ServerCredentials:
 def _methods(handler: Handler) -> grpc.GenericRpcHandler[Any, Any]:
     def describe(request: pb.DescribeRequest, context: Any) -> pb.DescribeReply:
         with _refusing(handler, context):
-            return wire.pack_description(handler.describe(request.protocol.major))
+            return messages.pack_description(handler.describe(request.protocol.major))
         raise AssertionError("a refusal ends the call")
 
     def put(requests: Iterator[pb.PutRequest], context: Any) -> pb.PutReply:
@@ -118,7 +118,7 @@ def _methods(handler: Handler) -> grpc.GenericRpcHandler[Any, Any]:
 
     def answer(request: pb.AnswerRequest, context: Any) -> Iterator[pb.Part]:
         with _refusing(handler, context):
-            yield from wire.parts(handler.answer(handler.question(request)))
+            yield from messages.parts(handler.answer(handler.question(request)))
 
     serialize: Callable[[Any], bytes] = lambda message: message.SerializeToString()  # noqa: E731
     return grpc.method_handlers_generic_handler(
@@ -155,7 +155,7 @@ class _refusing:
             self._abort(error)
 
     def _abort(self, refused: Refused) -> None:
-        problem = wire.pack_problem(refused)
+        problem = messages.pack_problem(refused)
         self.context.set_trailing_metadata(((PROBLEM, problem.SerializeToString()),))
         self.context.abort(STATUS[refused.code], problem.message)
 

@@ -1,6 +1,6 @@
 """The one brain behind every transport: checks questions and releases, keeps datasets, bounds what it takes.
 
-Raises wire.Refused and nothing else on purpose. Logs verbs, codes and times, never a record.
+Raises messages.Refused and nothing else on purpose. Logs verbs, codes and times, never a record.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from harness.dataset import Dataset
-from harness.errors import HarnessError, OracleError, ReleaseError
-from harness.oracle import Ask, Oracle, Release
-from harness.release import Predictions, as_release, checked_predictions
-from harness.table import Table
-from oracles import jsonform, wire
-from oracles._pb import oracle_pb2 as pb
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import HarnessError, OracleError, ReleaseError
+from harness.vocabulary.oracle import Ask, Oracle, Release
+from harness.vocabulary.release import Predictions, as_release, checked_predictions
+from harness.vocabulary.table import Table
 from oracles.serve.shelf import Shelf
-from oracles.wire import Description, Question, Refused
+from oracles.wire import json_form, messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Description, Question, Refused
 
 log = logging.getLogger("oracles.serve")
 
@@ -41,7 +41,7 @@ class Limits:
     @property
     def message_bytes(self) -> int:
         """The largest message of any verb: a question with its envelope, or a piece of a dataset."""
-        return max(self.request_bytes, wire.MESSAGE_BYTES) + 2**16
+        return max(self.request_bytes, messages.MESSAGE_BYTES) + 2**16
 
 
 class Handler:
@@ -72,7 +72,7 @@ class Handler:
 
     def describe(self, major: int = 0) -> Description:
         """The card; a caller of another major version is refused."""
-        wire.check_major(major, "the client")
+        messages.check_major(major, "the client")
         card = replace(self.oracle.card, keeps_data=True)
         return Description(card, self.limits.request_bytes)
 
@@ -82,7 +82,7 @@ class Handler:
             if self._shelf.take(digest) is not None:  # what the caller is still sending need not be looked at
                 return digest
             body = _gathered(pieces, size, self.limits.dataset_bytes)
-            found = wire.digest_of(body)
+            found = messages.digest_of(body)
             if found != digest:
                 raise Refused(f"the data has the digest {found}, not {digest[:80]!r}", code="INVALID")
             data = self._read(body, form)
@@ -92,20 +92,20 @@ class Handler:
     def _read(self, body: bytes, form: str) -> Dataset:
         with _invalid():
             if form == "json":
-                return jsonform.read_dataset(jsonform.loaded(body))
-            return wire.unpack_dataset(wire.parsed(pb.Dataset, body))
+                return json_form.read_dataset(json_form.loaded(body))
+            return messages.unpack_dataset(messages.parsed(pb.Dataset, body))
 
     def question(self, message: pb.AnswerRequest) -> Question:
         """The question of a message, or a refusal."""
         with _invalid():
-            return wire.unpack_question(wire.sized(message, self.limits.request_bytes))
+            return messages.unpack_question(messages.sized(message, self.limits.request_bytes))
 
     def json_question(self, body: bytes) -> Question:
         """The question of a JSON body, or a refusal."""
         if len(body) > self.limits.request_bytes:
             raise Refused(f"the question takes more than {self.limits.request_bytes} bytes", code="TOO_LARGE")
         with _invalid():
-            return jsonform.read_question(jsonform.loaded(body))
+            return json_form.read_question(json_form.loaded(body))
 
     def answer(self, question: Question) -> Iterator[Release]:
         """The releases, checked, one after the other; waits for its turn, and gives it back when done or closed."""

@@ -14,14 +14,14 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from harness.errors import InputError, ReleaseError
-from harness.oracle import Oracle
-from oracles import jsonform, wire
-from oracles._pb import oracle_pb2 as pb
+from harness.vocabulary.errors import InputError, ReleaseError
+from harness.vocabulary.oracle import Oracle
 from oracles.serve.binding import host_and_port, require_token
 from oracles.serve.handler import Handler, Limits
 from oracles.serve.openapi import document
-from oracles.wire import Code, Refused
+from oracles.wire import json_form, messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Code, Refused
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 STATUS: Final[dict[Code, int]] = {
@@ -201,15 +201,15 @@ class _Exchange(BaseHTTPRequestHandler):
     def _card(self) -> None:
         said = self.server.handler.describe()
         if self._accepted() == JSON:
-            self._send(200, JSON, jsonform.dumped(jsonform.json_description(said)))
+            self._send(200, JSON, json_form.dumped(json_form.json_description(said)))
         else:
-            self._send(200, PROTOBUF, wire.pack_description(said).SerializeToString())
+            self._send(200, PROTOBUF, messages.pack_description(said).SerializeToString())
 
     def _put(self) -> None:
         form = "json" if self._given() == JSON else "protobuf"
         digest = self.server.handler.put(self.path.removeprefix("/v1/data/"), self._body(), form=form)
         if self._accepted() == JSON:
-            self._send(200, JSON, jsonform.dumped({"digest": digest}))
+            self._send(200, JSON, json_form.dumped({"digest": digest}))
         else:
             self._send(200, PROTOBUF, pb.PutReply(digest=digest).SerializeToString())
 
@@ -219,9 +219,9 @@ class _Exchange(BaseHTTPRequestHandler):
         question = handler.json_question(body) if given == JSON else handler.question(_message(body))
         releases = handler.answer(question)
         if self._accepted() == JSON:
-            self._send(200, JSON, jsonform.dumped(jsonform.json_releases(releases)))
+            self._send(200, JSON, json_form.dumped(json_form.json_releases(releases)))
         else:
-            self._stream(wire.parts(releases))
+            self._stream(messages.parts(releases))
 
     def _stream(self, parts: Iterator[pb.Part]) -> None:
         """Frames as they are made; whatever fails before the first becomes a status, later a frame."""
@@ -230,13 +230,13 @@ class _Exchange(BaseHTTPRequestHandler):
         sent = 0
         try:
             while waiting is not None:
-                self._chunk(wire.frame(pb.Reply(part=waiting)))
+                self._chunk(messages.frame(pb.Reply(part=waiting)))
                 sent += not waiting.more
                 waiting = next(parts, None)
             last = pb.Reply(done=pb.Done(releases=sent))
         except Refused as refused:
-            last = pb.Reply(problem=wire.pack_problem(refused))
-        self._chunk(wire.frame(last))
+            last = pb.Reply(problem=messages.pack_problem(refused))
+        self._chunk(messages.frame(last))
         self.wfile.write(b"0\r\n\r\n")
 
     def _openapi(self) -> None:
@@ -325,9 +325,9 @@ class _Exchange(BaseHTTPRequestHandler):
             headers["WWW-Authenticate"] = "Bearer"
         status = refused.status if isinstance(refused, _Unspoken) else STATUS[refused.code]
         if self._accepted() == JSON:
-            self._send(status, JSON, jsonform.dumped(jsonform.json_problem(refused)), headers)
+            self._send(status, JSON, json_form.dumped(json_form.json_problem(refused)), headers)
         else:
-            self._send(status, PROTOBUF, wire.pack_problem(refused).SerializeToString(), headers)
+            self._send(status, PROTOBUF, messages.pack_problem(refused).SerializeToString(), headers)
 
     def _send(self, status: int, kind: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self._head(status, kind, {"Content-Length": str(len(body)), **(headers or {})})
@@ -374,6 +374,6 @@ def _too_large(limit: int) -> Refused:
 
 def _message(body: bytes) -> pb.AnswerRequest:
     try:
-        return wire.parsed(pb.AnswerRequest, body)
+        return messages.parsed(pb.AnswerRequest, body)
     except ReleaseError as error:
         raise Refused(str(error), code="INVALID") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracles.wire import MAJOR, MINOR
+from oracles.wire.messages import MAJOR, MINOR
 
 CODES = {
     400: "INVALID: the request is wrong",

@@ -6,8 +6,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from harness.dataset import Dataset
-from oracles.wire import Refused
+from harness.vocabulary.dataset import Dataset
+from oracles.wire.messages import Refused
 
 
 class Shelf:

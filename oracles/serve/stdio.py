@@ -10,12 +10,12 @@ from typing import BinaryIO
 
 from google.protobuf.message import Message
 
-from harness.errors import HarnessError
-from harness.oracle import Oracle
-from oracles import wire
-from oracles._pb import oracle_pb2 as pb
+from harness.vocabulary.errors import HarnessError
+from harness.vocabulary.oracle import Oracle
 from oracles.serve.handler import Handler, Limits
-from oracles.wire import Refused
+from oracles.wire import messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Refused
 
 
 def claimed_stdout() -> BinaryIO:
@@ -49,7 +49,7 @@ class Conversation:
             try:
                 self._reply(request)
             except Refused as refused:
-                self._send(pb.Reply(problem=wire.pack_problem(refused)))
+                self._send(pb.Reply(problem=messages.pack_problem(refused)))
 
     def _stop(self) -> None:
         self._stopping = True
@@ -59,9 +59,9 @@ class Conversation:
     def _next(self) -> pb.Request | None:
         self._waiting = True
         try:
-            return wire.read_frame(self._read, pb.Request, self.handler.limits.message_bytes)
+            return messages.read_frame(self._read, pb.Request, self.handler.limits.message_bytes)
         except HarnessError as error:
-            self._send(pb.Reply(problem=wire.pack_problem(Refused(str(error), code="INVALID"))))
+            self._send(pb.Reply(problem=messages.pack_problem(Refused(str(error), code="INVALID"))))
             return None
         finally:
             self._waiting = False
@@ -73,7 +73,7 @@ class Conversation:
         verb = request.WhichOneof("verb")
         if verb == "describe":
             said = self.handler.describe(request.describe.protocol.major)
-            self._send(pb.Reply(described=wire.pack_description(said)))
+            self._send(pb.Reply(described=messages.pack_description(said)))
         elif verb == "put":
             pieces = self._pieces(request.put)
             try:
@@ -98,12 +98,12 @@ class Conversation:
 
     def _answer(self, request: pb.AnswerRequest) -> None:
         releases = 0
-        for part in wire.parts(self.handler.answer(self.handler.question(request))):
+        for part in messages.parts(self.handler.answer(self.handler.question(request))):
             self._send(pb.Reply(part=part))
             releases += not part.more
         self._send(pb.Reply(done=pb.Done(releases=releases)))
 
     def _send(self, message: Message) -> None:
-        rest = memoryview(wire.frame(message))
+        rest = memoryview(messages.frame(message))
         while rest:
             rest = rest[self._sink.write(rest) :]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.dataset import Dataset
-from harness.examination import Examination
-from harness.plan import Claim, Plan
-from harness.procedure import Audit
+from harness.auditing.examine import Examination
+from harness.auditing.plan import Claim, Plan
+from harness.auditing.procedure import Audit
+from harness.vocabulary.dataset import Dataset
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from harness.dataset import Dataset
-from oracles.local import Local
+from harness.vocabulary.dataset import Dataset
+from oracles.clients.local import Local
 from tests.anonymizers import chunks
 from tests.bench.measuring import Section, examination
 

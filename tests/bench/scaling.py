@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from harness.dataset import Dataset, Schema
-from harness.people import people
+from harness.synthetic_census import people
+from harness.vocabulary.dataset import Dataset, Schema
 from oracles.reference import Laplace, Mondrian
 from tests.bench.measuring import Section, per_record
 from tests.data import ADULT, PEOPLE, adult, folder

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.dataset import Dataset
-from harness.distance import Samples, named
-from harness.encoding import tf
-from harness.estimate import Estimator
-from harness.inference import Bernoulli
-from harness.journal import _canonical
-from harness.oracle import Ask
+from harness.auditing.journal import _canonical
+from harness.measuring.adversary import Bernoulli
+from harness.measuring.divergence import Samples, named
+from harness.measuring.encoding import tf
+from harness.measuring.estimate import Estimator
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.oracle import Ask
 from oracles.reference import Mondrian
 from tests import naive
 from tests.bench.measuring import Section, Watch, examination

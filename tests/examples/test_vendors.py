@@ -11,9 +11,9 @@ import pytest
 
 import harness
 import oracles
-from harness.errors import OracleError
-from harness.oracle import Ask
-from harness.planfile import load
+from harness.auditing.config import load
+from harness.vocabulary.errors import OracleError
+from harness.vocabulary.oracle import Ask
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUASI = {"age": "number", "sex": "category", "occupation": "category"}

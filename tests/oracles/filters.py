@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from harness.dataset import Dataset
-from harness.oracle import Ask, Card, Oracle
-from harness.release import Predictions
-from harness.schema import Schema
-from oracles.local import Local
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.oracle import Ask, Card, Oracle
+from harness.vocabulary.release import Predictions
+from harness.vocabulary.schema import Schema
+from oracles.clients.local import Local
 from oracles.reference import Laplace, Mondrian
 from oracles.serve.stdio import serve
 from tests.oracles import csvfilter

@@ -17,12 +17,12 @@ import pytest
 
 import harness
 import oracles
-from harness.errors import OracleError
-from harness.oracle import Ask
-from harness.release import Predictions
-from harness.table import Table
-from harness.values.atoms import cell_text, number
-from oracles.local import Local
+from harness.vocabulary.errors import OracleError
+from harness.vocabulary.oracle import Ask
+from harness.vocabulary.release import Predictions
+from harness.vocabulary.table import Table
+from harness.vocabulary.values.atoms import cell_text, number
+from oracles.clients.local import Local
 from oracles.serve import grpc as grpc_kit
 from oracles.serve import http as http_kit
 from tests.oracles.filters import (

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.dataset import Dataset, Schema
-from harness.errors import InputError
-from harness.oracle import Ask, Oracle
-from harness.values import parse
+from harness.vocabulary.dataset import Dataset, Schema
+from harness.vocabulary.errors import InputError
+from harness.vocabulary.oracle import Ask, Oracle
+from harness.vocabulary.values import parse
 from oracles.reference import REFERENCE, Constant, Identity, Leaky
 
 SCHEMA = Schema(quasi={"age": "number", "gender": "category"}, sensitive="disease")

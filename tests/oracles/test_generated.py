@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles._pb import generate, oracle_pb2
+from oracles.wire._pb import generate, oracle_pb2
 
 PROTOS = Path(__file__).parents[2] / "proto"
 HERE = Path(oracle_pb2.__file__).parent

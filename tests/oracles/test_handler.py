@@ -7,14 +7,14 @@ import time
 import numpy as np
 import pytest
 
-from harness.errors import InputError, OracleError, ReleaseError
-from harness.oracle import Card
-from harness.release import Predictions
-from oracles import jsonform, wire
-from oracles.local import Local
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.oracle import Card
+from harness.vocabulary.release import Predictions
+from oracles.clients.local import Local
 from oracles.serve.binding import host_and_port, require_token
 from oracles.serve.handler import Handler, Limits
-from oracles.wire import Question, Refused
+from oracles.wire import json_form, messages
+from oracles.wire.messages import Question, Refused
 from tests.oracles.filters import dataset, decades, noisy
 
 
@@ -35,12 +35,12 @@ class Saying:
 
 
 def body_of(data) -> bytes:
-    return wire.pack_dataset(data).SerializeToString()
+    return messages.pack_dataset(data).SerializeToString()
 
 
 def put(handler, data) -> str:
     body = body_of(data)
-    return handler.put(wire.digest_of(body), [body[:100], body[100:]], size=len(body))
+    return handler.put(messages.digest_of(body), [body[:100], body[100:]], size=len(body))
 
 
 def refused(code, call, match=None):
@@ -59,8 +59,8 @@ def test_data_that_was_put_can_be_asked_about_by_index():
 
 def test_data_may_be_put_as_json():
     handler = Handler(Local(decades))
-    body = jsonform.dumped(jsonform.json_dataset(dataset()))
-    digest = handler.put(wire.digest_of(body), [body], form="json")
+    body = json_form.dumped(json_form.json_dataset(dataset()))
+    digest = handler.put(messages.digest_of(body), [body], form="json")
     assert len(list(handler.answer(Question(digest)))) == 1
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.errors import OracleError
-from harness.oracle import Ask, Card
-from harness.procedure import answers
-from oracles import wire
-from oracles._pb import oracle_pb2 as pb
-from oracles.around import Retrying
-from oracles.plain import Plain
-from oracles.wire import Description
+from harness.auditing.procedure import answers
+from harness.vocabulary.errors import OracleError
+from harness.vocabulary.oracle import Ask, Card
+from oracles.clients.table_api import Plain
+from oracles.middleware import Retrying
+from oracles.wire import messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Description
 from tests.oracles.filters import dataset, decades
 from tests.oracles.servers import listening, read_request, serving
 
@@ -281,11 +281,11 @@ def test_bytes_of_gzip_that_hold_nothing_are_refused(behind, complaint):
 MEASURED = """
 import sys
 from pathlib import Path
-from harness.errors import OracleError
-from harness.oracle import Ask
+from harness.vocabulary.errors import OracleError
+from harness.vocabulary.oracle import Ask
 from tests.oracles.filters import dataset
-from oracles.plain import Plain
-from oracles.rest import Rest
+from oracles.clients.table_api import Plain
+from oracles.clients.http import Rest
 form = sys.argv[2]
 oracle = Rest(sys.argv[1]) if form == "protocol" else Plain(sys.argv[1], plain={"format": form}, timeout=60.0)
 try:
@@ -356,13 +356,13 @@ def test_a_reply_that_swells_when_it_is_read_stays_small(form, body):
 def endless_answer(connection: socket.socket) -> None:
     """Describes itself well, then sends pieces of one release for ever: new cells, or ever more rows."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n"
-    card = wire.pack_description(Description(Card("endless"))).SerializeToString()
+    card = messages.pack_description(Description(Card("endless"))).SerializeToString()
     read_request(connection)
     connection.sendall(head + f"Content-Length: {len(card)}\r\n\r\n".encode() + card)
     read_request(connection)
     connection.sendall(head + b"Connection: close\r\n\r\n")
     column = pb.Column(name="age", ints=pb.Ints(values=[1]), codes=bytes(900_000))
-    piece = wire.frame(pb.Reply(part=pb.Part(table=pb.Table(rows=900_000, columns=[column]), more=True)))
+    piece = messages.frame(pb.Reply(part=pb.Part(table=pb.Table(rows=900_000, columns=[column]), more=True)))
     for _ in range(2400):
         connection.sendall(piece)
 

@@ -18,18 +18,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.errors import InputError
-from oracles import jsonform, wire
-from oracles._pb import oracle_pb2 as pb
-from oracles.local import Local
+from harness.vocabulary.errors import InputError
+from oracles.clients.local import Local
 from oracles.serve.handler import Limits
 from oracles.serve.http import STATUS, serve
 from oracles.serve.openapi import CODES, document
-from oracles.wire import Question
+from oracles.wire import json_form, messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Question
 from tests.oracles.filters import dataset, decades, noisy
 
 DATA = dataset()
-BODY = jsonform.dumped(jsonform.json_dataset(DATA))
+BODY = json_form.dumped(json_form.json_dataset(DATA))
 DIGEST = hashlib.sha256(BODY).hexdigest()
 JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 PROTOBUF = {"Content-Type": "application/x-protobuf", "Accept": "application/x-protobuf"}
@@ -77,10 +77,10 @@ def test_three_verbs_in_protobuf():
     with running() as server:
         body = ask(server, "GET", "/v1/card", headers=PROTOBUF)[2]
         assert pb.DescribeReply.FromString(body).card.name.endswith("decades")
-        packed = wire.pack_dataset(DATA).SerializeToString()
+        packed = messages.pack_dataset(DATA).SerializeToString()
         digest = hashlib.sha256(packed).hexdigest()
         assert pb.PutReply.FromString(ask(server, "PUT", f"/v1/data/{digest}", packed, PROTOBUF)[2]).digest == digest
-        asked = wire.pack_question(Question(digest, draws=2)).SerializeToString()
+        asked = messages.pack_question(Question(digest, draws=2)).SerializeToString()
         status, headers, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
         assert (status, headers["content-type"]) == (200, "application/x-protobuf")
         kinds = []
@@ -93,7 +93,7 @@ def test_three_verbs_in_protobuf():
 
 def test_a_question_in_one_form_may_be_answered_in_the_other():
     with running() as server:
-        inline = jsonform.dumped(jsonform.json_question(Question(DATA)))
+        inline = json_form.dumped(json_form.json_question(Question(DATA)))
         _, headers, _ = ask(server, "POST", "/v1/answers", inline, {**JSON, "Accept": "application/x-protobuf"})
         assert headers["content-type"] == "application/x-protobuf"
 
@@ -177,7 +177,7 @@ def test_a_missing_cell_needs_a_place_in_the_domain():
 
 def test_a_problem_of_a_protobuf_client_is_a_message():
     with running() as server:
-        asked = wire.pack_question(Question("0" * 64)).SerializeToString()
+        asked = messages.pack_question(Question("0" * 64)).SerializeToString()
         status, _, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
         assert (status, pb.Problem.FromString(body).code) == (404, pb.Problem.CODE_UNKNOWN_DATA)
 
@@ -189,7 +189,7 @@ def test_a_failure_in_the_middle_of_a_stream_is_its_last_frame():
         return frame
 
     with running(second_fails) as server:
-        asked = wire.pack_question(Question(DATA, draws=3)).SerializeToString()
+        asked = messages.pack_question(Question(DATA, draws=3)).SerializeToString()
         status, _, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
     assert status == 200
     first = int.from_bytes(body[:4], "big")
@@ -261,7 +261,7 @@ def test_too_many_questions_at_once_are_told_to_come_back():
         return frame
 
     with running(slow, limits=Limits(concurrency=1, patience=0.05)) as server:
-        inline = jsonform.dumped(jsonform.json_question(Question(DATA)))
+        inline = json_form.dumped(json_form.json_question(Question(DATA)))
         first = threading.Thread(target=ask, args=(server, "POST", "/v1/answers", inline))
         first.start()
         time.sleep(0.3)
@@ -279,7 +279,7 @@ def test_stopping_finishes_what_is_under_way_and_refuses_the_rest():
         return frame
 
     server = serve(Local(slow))
-    inline = jsonform.dumped(jsonform.json_question(Question(DATA)))
+    inline = json_form.dumped(json_form.json_question(Question(DATA)))
     asking = threading.Thread(target=lambda: found.append(ask(server, "POST", "/v1/answers", inline)[0]))
     asking.start()
     time.sleep(0.2)
@@ -292,7 +292,7 @@ def test_stopping_finishes_what_is_under_way_and_refuses_the_rest():
 
 def test_sigterm_drains(tmp_path):
     script = (
-        "import time\nfrom oracles.local import Local\nfrom oracles.serve.binding import until_stopped\n"
+        "import time\nfrom oracles.clients.local import Local\nfrom oracles.serve.binding import until_stopped\n"
         "from oracles.serve.http import serve\n"
         "def slow(frame):\n    time.sleep(1)\n    return frame\n"
         "server = serve(Local(slow))\nprint(server.address, flush=True)\nuntil_stopped(server, 10.0)\nprint('ended')\n"
@@ -304,7 +304,7 @@ def test_sigterm_drains(tmp_path):
         address = process.stdout.readline().strip()
 
     found = []
-    inline = jsonform.dumped(jsonform.json_question(Question(DATA)))
+    inline = json_form.dumped(json_form.json_question(Question(DATA)))
     asking = threading.Thread(target=lambda: found.append(ask(At, "POST", "/v1/answers", inline)[0]))
     asking.start()
     time.sleep(0.4)
@@ -375,9 +375,9 @@ def test_the_references_of_the_document_lead_somewhere():
     ("name", "value"),
     [
         ("Dataset", lambda: json.loads(BODY)),
-        ("Question", lambda: jsonform.json_question(Question(DATA, drop=1, about=(1, "x", 2.5), seed=7))),
+        ("Question", lambda: json_form.json_question(Question(DATA, drop=1, about=(1, "x", 2.5), seed=7))),
         ("Question", lambda: json.loads(question(draws=3))),
-        ("Releases", lambda: jsonform.json_releases([DATA.table])),
+        ("Releases", lambda: json_form.json_releases([DATA.table])),
         ("Problem", lambda: {"code": "BUSY", "message": "later", "retry_after": 1.0}),
     ],
 )

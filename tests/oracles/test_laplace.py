@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.dataset import Dataset, Schema
-from harness.errors import InputError
-from harness.oracle import Ask, Oracle
-from harness.release import Reader, checked_predictions
+from harness.vocabulary.dataset import Dataset, Schema
+from harness.vocabulary.errors import InputError
+from harness.vocabulary.oracle import Ask, Oracle
+from harness.vocabulary.release import Reader, checked_predictions
 from oracles.reference import Laplace, NoisyTable
 from oracles.reference.laplace import standard_laplace
 

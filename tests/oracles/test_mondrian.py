@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from harness.dataset import Dataset
-from harness.errors import InputError
-from harness.hierarchy import Hierarchy
-from harness.oracle import Ask, Oracle
-from harness.schema import Schema
-from harness.values import parse, show
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import InputError
+from harness.vocabulary.hierarchy import Hierarchy
+from harness.vocabulary.oracle import Ask, Oracle
+from harness.vocabulary.schema import Schema
+from harness.vocabulary.values import parse, show
 from oracles.reference import Mondrian
 from tests.oracles import recursion
 

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from harness.dataset import Dataset
-from harness.errors import HarnessError, InputError, OracleError, ReleaseError
-from harness.hierarchy import Hierarchy
-from harness.oracle import Card
-from harness.release import Predictions
-from harness.schema import Column, Schema
-from harness.table import Cells, Table
-from oracles import jsonform, wire
-from oracles._pb import oracle_pb2 as pb
-from oracles.columns import table_parts
-from oracles.wire import Description, Question, Refused
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import HarnessError, InputError, OracleError, ReleaseError
+from harness.vocabulary.hierarchy import Hierarchy
+from harness.vocabulary.oracle import Card
+from harness.vocabulary.release import Predictions
+from harness.vocabulary.schema import Column, Schema
+from harness.vocabulary.table import Cells, Table
+from oracles.wire import json_form, messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Description, Question, Refused
+from oracles.wire.tables import table_parts
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 CELLS = {
@@ -75,11 +75,11 @@ def mixed() -> Dataset:
 
 
 def over_protobuf(data: Dataset) -> Dataset:
-    return wire.unpack_dataset(wire.parsed(pb.Dataset, wire.pack_dataset(data).SerializeToString()))
+    return messages.unpack_dataset(messages.parsed(pb.Dataset, messages.pack_dataset(data).SerializeToString()))
 
 
 def over_json(data: Dataset) -> Dataset:
-    return jsonform.read_dataset(jsonform.loaded(jsonform.dumped(jsonform.json_dataset(data))))
+    return json_form.read_dataset(json_form.loaded(json_form.dumped(json_form.json_dataset(data))))
 
 
 FORMS = pytest.mark.parametrize("across", [over_protobuf, over_json])
@@ -100,13 +100,13 @@ def same_table(one: Table, other: Table) -> bool:
 def test_a_table_arrives_as_it_was_sent_however_it_is_cut(table, limit):
     pieces = list(table_parts(table, limit))
     parts = [pb.Part(table=piece, more=number < len(pieces) - 1) for number, piece in enumerate(pieces)]
-    (found,) = wire.assembled(iter(parts), 1)
+    (found,) = messages.assembled(iter(parts), 1)
     assert same_table(found, table)
 
 
 @given(tables())
 def test_a_table_arrives_as_it_was_sent_in_json(table):
-    (found,) = jsonform.read_releases(jsonform.loaded(jsonform.dumped(jsonform.json_releases([table]))), 1)
+    (found,) = json_form.read_releases(json_form.loaded(json_form.dumped(json_form.json_releases([table]))), 1)
     assert same_table(found, table)
 
 
@@ -115,19 +115,19 @@ def test_a_large_release_travels_in_messages_below_a_megabyte():
     codes = rng.integers(-1, 40_000, 300_000).astype(np.int32)
     words = np.array([f"a rather long cell, number {number}" for number in range(40_000)], dtype=object)
     table = Table(("a", "b"), (Cells(words, codes), Cells(np.arange(3), (codes % 3).astype(np.int32))))
-    parts = list(wire.parts([table, table]))
+    parts = list(messages.parts([table, table]))
     assert max(part.ByteSize() for part in parts) < 1_000_000
     assert len(parts) > 4
-    assert all(same_table(found, table) for found in wire.assembled(iter(parts), 2))
+    assert all(same_table(found, table) for found in messages.assembled(iter(parts), 2))
 
 
 @pytest.mark.parametrize(("entries", "width"), [(128, 1), (129, 2), (32_768, 2), (32_769, 4)])
 def test_codes_are_as_narrow_as_the_palette_allows(entries, width):
     codes = np.array([-1, 0, entries - 1], dtype=np.int32)
     table = Table(("a",), (Cells(np.arange(entries), codes),))
-    (part,) = wire.parts([table])
+    (part,) = messages.parts([table])
     assert len(part.table.columns[0].codes) == 3 * width
-    assert same_table(*wire.assembled([part], 1), table)
+    assert same_table(*messages.assembled([part], 1), table)
 
 
 @FORMS
@@ -169,18 +169,20 @@ def test_every_number_of_a_domain_arrives_exactly(numbers, across):
 @given(st.integers(1, 5), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_predictions_arrive_bit_for_bit(draws, values, random):
     rows = np.array([[random.random() for _ in range(values)] for _ in range(draws)])
-    (found,) = wire.assembled(wire.parts([Predictions(rows)]), 1)
+    (found,) = messages.assembled(messages.parts([Predictions(rows)]), 1)
     assert found.rows.tobytes() == rows.tobytes()
-    (found,) = jsonform.read_releases(jsonform.loaded(jsonform.dumped(jsonform.json_releases([Predictions(rows)]))), 1)
+    (found,) = json_form.read_releases(
+        json_form.loaded(json_form.dumped(json_form.json_releases([Predictions(rows)]))), 1
+    )
     assert found.rows.tobytes() == rows.tobytes()
 
 
 def test_many_predictions_are_cut_between_their_rows():
     rows = np.random.default_rng(0).dirichlet(np.ones(14), 25_000)
-    parts = list(wire.parts([Predictions(rows)]))
+    parts = list(messages.parts([Predictions(rows)]))
     assert len(parts) > 1
     assert max(part.ByteSize() for part in parts) < 1_000_000
-    (found,) = wire.assembled(iter(parts), 1)
+    (found,) = messages.assembled(iter(parts), 1)
     assert found.rows.tobytes() == rows.tobytes()
 
 
@@ -195,9 +197,9 @@ def test_many_predictions_are_cut_between_their_rows():
 )
 def test_a_question_arrives_as_it_was_asked(drop, about, draws, seed):
     asked = Question("ab" * 32, drop, about, draws, seed)
-    packed = wire.parsed(pb.AnswerRequest, wire.pack_question(asked).SerializeToString())
-    spelled = jsonform.loaded(jsonform.dumped(jsonform.json_question(asked)))
-    for found in (wire.unpack_question(packed), jsonform.read_question(spelled)):
+    packed = messages.parsed(pb.AnswerRequest, messages.pack_question(asked).SerializeToString())
+    spelled = json_form.loaded(json_form.dumped(json_form.json_question(asked)))
+    for found in (messages.unpack_question(packed), json_form.read_question(spelled)):
         assert (found.data, found.drop, found.about, found.draws, found.seed) == ("ab" * 32, drop, about, draws, seed)
         assert [type(cell) for cell in found.about or ()] == [type(cell) for cell in about or ()]
 
@@ -212,36 +214,36 @@ def test_a_question_arrives_as_it_was_asked(drop, about, draws, seed):
 )
 def test_a_card_arrives_as_it_was_written(card):
     said = Description(card, 12345)
-    assert wire.unpack_description(wire.pack_description(said)) == said
-    assert jsonform.read_description(jsonform.loaded(jsonform.dumped(jsonform.json_description(said)))) == said
+    assert messages.unpack_description(messages.pack_description(said)) == said
+    assert json_form.read_description(json_form.loaded(json_form.dumped(json_form.json_description(said)))) == said
 
 
 def test_a_newer_minor_version_and_its_fields_are_tolerated():
-    message = wire.pack_description(Description(Card("new"), protocol=(1, 7)))
+    message = messages.pack_description(Description(Card("new"), protocol=(1, 7)))
     newer = message.SerializeToString() + b"\xfa\x3e\x03new"  # field 1007, which nobody knows yet
-    assert wire.unpack_description(wire.parsed(pb.DescribeReply, newer)).card.name == "new"
-    said = jsonform.json_description(Description(Card("new"), protocol=(1, 7))) | {"colour": "red"}
-    assert jsonform.read_description(said).protocol == (1, 7)
+    assert messages.unpack_description(messages.parsed(pb.DescribeReply, newer)).card.name == "new"
+    said = json_form.json_description(Description(Card("new"), protocol=(1, 7))) | {"colour": "red"}
+    assert json_form.read_description(said).protocol == (1, 7)
 
 
 def test_another_major_version_is_refused_by_name():
     said = Description(Card("old"), protocol=(2, 0))
     with pytest.raises(Refused, match="speaks version 2 of the oracle protocol, this side version 1"):
-        wire.unpack_description(wire.pack_description(said))
+        messages.unpack_description(messages.pack_description(said))
     with pytest.raises(Refused, match="speaks version 2"):
-        jsonform.read_description(jsonform.json_description(said))
+        json_form.read_description(json_form.json_description(said))
 
 
 def test_a_problem_arrives_with_its_code_and_only_some_may_be_asked_again():
     for code, retryable in {"BUSY": True, "UNAVAILABLE": True, "FAILED": False, "INVALID": False}.items():
         problem = Refused("why", code=code, retry_after=2.0)
         for found in (
-            wire.unpack_problem(wire.pack_problem(problem)),
-            jsonform.read_problem(jsonform.json_problem(problem)),
+            messages.unpack_problem(messages.pack_problem(problem)),
+            json_form.read_problem(json_form.json_problem(problem)),
         ):
             assert (str(found), found.code, found.retryable, found.retry_after) == ("'why'", code, retryable, 2.0)
-    assert not wire.unpack_problem(pb.Problem(code=99)).retryable
-    assert not jsonform.read_problem({"code": ["new"]}).retryable
+    assert not messages.unpack_problem(pb.Problem(code=99)).retryable
+    assert not json_form.read_problem({"code": ["new"]}).retryable
 
 
 # ---- what strangers send
@@ -271,7 +273,7 @@ def column(**changes):
 )
 def test_a_table_that_makes_no_sense_is_refused(table, message):
     with pytest.raises(ReleaseError, match=message):
-        list(wire.assembled([pb.Part(table=table)], 1))
+        list(messages.assembled([pb.Part(table=table)], 1))
 
 
 def good(draw=0, more=False, name="a"):
@@ -294,7 +296,7 @@ def good(draw=0, more=False, name="a"):
 )
 def test_pieces_that_do_not_fit_together_are_refused(parts, message):
     with pytest.raises(OracleError, match=message):
-        list(wire.assembled(iter(parts), 2))
+        list(messages.assembled(iter(parts), 2))
 
 
 def test_an_endless_release_is_refused_at_its_limit():
@@ -303,15 +305,15 @@ def test_an_endless_release_is_refused_at_its_limit():
             yield pb.Part(more=True, table=pb.Table(rows=0, columns=[column(codes=b"")]))
 
     with pytest.raises(ReleaseError, match="more than 100000 bytes; allow more with max_reply_bytes"):
-        list(wire.assembled(endless(), 1, limit=100_000))
+        list(messages.assembled(endless(), 1, limit=100_000))
 
 
 def test_text_that_is_no_text_cannot_be_sent():
     table = Table(("a",), (Cells(np.array(["half a character: \ud800"], dtype=object), np.zeros(1, dtype=np.int32)),))
     with pytest.raises(ReleaseError, match="column 'a' cannot be sent"):
-        list(wire.parts([table]))
+        list(messages.parts([table]))
     with pytest.raises(ReleaseError, match="cannot be written as JSON"):
-        jsonform.dumped(jsonform.json_releases([table]))
+        json_form.dumped(json_form.json_releases([table]))
 
 
 @pytest.mark.parametrize(
@@ -327,30 +329,30 @@ def test_text_that_is_no_text_cannot_be_sent():
     ],
 )
 def test_a_dataset_that_makes_no_sense_is_refused(change, message):
-    packed = wire.pack_dataset(mixed())
+    packed = messages.pack_dataset(mixed())
     change(packed)
     with pytest.raises(InputError, match=message):
-        wire.unpack_dataset(packed)
+        messages.unpack_dataset(packed)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_mutilated_bytes_raise_nothing_but_harness_errors(data):
     samples = [
-        wire.pack_dataset(mixed()),
-        wire.pack_question(Question(mixed(), 1, (1, "x"), 2, 3)),
-        next(wire.parts([mixed().table])),
-        wire.pack_description(Description(Card("c"))),
+        messages.pack_dataset(mixed()),
+        messages.pack_question(Question(mixed(), 1, (1, "x"), 2, 3)),
+        next(messages.parts([mixed().table])),
+        messages.pack_description(Description(Card("c"))),
     ]
     body = bytearray(data.draw(st.sampled_from(samples)).SerializeToString())
     for _ in range(data.draw(st.integers(1, 8))):
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     body = body[: data.draw(st.integers(0, len(body)))] if data.draw(st.booleans()) else body
     for read in (
-        lambda: wire.unpack_dataset(wire.parsed(pb.Dataset, bytes(body))),
-        lambda: wire.unpack_question(wire.parsed(pb.AnswerRequest, bytes(body))),
-        lambda: list(wire.assembled([wire.parsed(pb.Part, bytes(body))], 1)),
-        lambda: wire.unpack_description(wire.parsed(pb.DescribeReply, bytes(body))),
+        lambda: messages.unpack_dataset(messages.parsed(pb.Dataset, bytes(body))),
+        lambda: messages.unpack_question(messages.parsed(pb.AnswerRequest, bytes(body))),
+        lambda: list(messages.assembled([messages.parsed(pb.Part, bytes(body))], 1)),
+        lambda: messages.unpack_description(messages.parsed(pb.DescribeReply, bytes(body))),
     ):
         with suppress(HarnessError):
             read()
@@ -366,12 +368,12 @@ def places(value, here=()):
 
 JUNK = st.sampled_from([None, True, -1, 3, 2**70, 1.5, "", "x", [], {}, [None], ["x", 1], {"from": "x", "to": "y"}])
 READERS = {
-    "dataset": (jsonform.json_dataset(mixed()), jsonform.read_dataset),
-    "question": (jsonform.json_question(Question(mixed(), 1, (1, "x"), 2, 3)), jsonform.read_question),
-    "releases": (jsonform.json_releases([mixed().table]), lambda said: jsonform.read_releases(said, 1)),
-    "predictions": ({"releases": [{"predictions": [[0.5, 0.5]]}]}, lambda said: jsonform.read_releases(said, 1)),
-    "card": (jsonform.json_description(Description(Card("c", max_draws=3))), jsonform.read_description),
-    "problem": ({"code": "BUSY", "message": "m", "retry_after": 1}, jsonform.read_problem),
+    "dataset": (json_form.json_dataset(mixed()), json_form.read_dataset),
+    "question": (json_form.json_question(Question(mixed(), 1, (1, "x"), 2, 3)), json_form.read_question),
+    "releases": (json_form.json_releases([mixed().table]), lambda said: json_form.read_releases(said, 1)),
+    "predictions": ({"releases": [{"predictions": [[0.5, 0.5]]}]}, lambda said: json_form.read_releases(said, 1)),
+    "card": (json_form.json_description(Description(Card("c", max_draws=3))), json_form.read_description),
+    "problem": ({"code": "BUSY", "message": "m", "retry_after": 1}, json_form.read_problem),
 }
 
 
@@ -392,26 +394,26 @@ def test_mutilated_json_raises_nothing_but_harness_errors(data):
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[1]", b'{"rows": NaN}', b"\xff", b"[" * 100_000])
 def test_what_is_no_json_object_is_refused(body):
     with pytest.raises(ReleaseError):
-        jsonform.loaded(body)
+        json_form.loaded(body)
 
 
 def test_a_column_without_a_type_has_the_narrowest_that_holds_its_palette():
     said = {"rows": 1, "columns": [{"name": "a", "palette": [1, 2.5], "codes": [0]}]}
-    assert jsonform.read_table(said).columns[0].palette.dtype == np.float64
+    assert json_form.read_table(said).columns[0].palette.dtype == np.float64
     said["columns"][0]["palette"] = ["x"]
-    assert jsonform.read_table(said).columns[0].palette.dtype == object
+    assert json_form.read_table(said).columns[0].palette.dtype == object
 
 
 # ---- frames
 
 
 def test_frames_follow_each_other_and_end_with_the_stream():
-    stream = io.BytesIO(wire.frame(pb.Version(major=1)) + wire.frame(pb.Version(major=2)))
-    found = [wire.read_frame(stream.read, pb.Version) for _ in range(3)]
+    stream = io.BytesIO(messages.frame(pb.Version(major=1)) + messages.frame(pb.Version(major=2)))
+    found = [messages.read_frame(stream.read, pb.Version) for _ in range(3)]
     assert [version and version.major for version in found] == [1, 2, None]
 
 
 @pytest.mark.parametrize("body", [b"\0", b"\0\0\0\x09abc", b"Hello, world", b"\0\0\0\x02\xff\xff"])
 def test_what_is_no_frame_is_refused(body):
     with pytest.raises(OracleError):
-        wire.read_frame(io.BytesIO(body).read, pb.Version)
+        messages.read_frame(io.BytesIO(body).read, pb.Version)

@@ -6,14 +6,14 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.dataset import Dataset
-from harness.distance import named
-from harness.examination import Examination
-from harness.honesty import first_questions
-from harness.oracle import Ask
-from harness.plan import Claim, Plan
-from harness.sampling import Look
-from harness.schema import Schema
+from harness.auditing.examine import Examination
+from harness.auditing.plan import Claim, Plan
+from harness.auditing.probe import first_questions
+from harness.auditing.select import Look
+from harness.measuring.divergence import named
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.oracle import Ask
+from harness.vocabulary.schema import Schema
 from oracles import as_oracle
 from oracles.reference import Laplace, Mondrian
 from tests import naive

@@ -7,7 +7,7 @@ import pytest
 
 import harness
 from harness.demo import FIVE
-from harness.distance import named, per_value
+from harness.measuring.divergence import named, per_value
 from oracles.reference import Mondrian
 
 QUASI = {"age": "number", "gender": "category"}

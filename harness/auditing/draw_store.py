@@ -1,0 +1,66 @@
+"""The draws of f(D), kept beside the journal so that a resumed audit compares with the same draws."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.vocabulary.errors import JournalError
+from harness.vocabulary.table import Cells, Table
+
+
+def keep(path: Path, tables: Sequence[Table]) -> None:
+    """Write all draws, whole or not at all."""
+    arrays: dict[str, npt.NDArray[np.generic]] = {}
+    for draw, table in enumerate(tables):
+        arrays[f"{draw}.names"] = _packed(list(table.names))
+        for position, cells in enumerate(table.columns):
+            plain = cells.palette.tolist()
+            arrays[f"{draw}.{position}.palette"] = _packed([cells.palette.dtype.kind, plain])
+            arrays[f"{draw}.{position}.codes"] = cells.codes
+    partial = path.with_name(path.name + ".partial")
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def kept(path: Path, digests: Sequence[str]) -> tuple[Table, ...]:
+    """The draws as they were written; the digests from the journal prove it."""
+    if not digests:
+        return ()
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            tables = tuple(_table(arrays, draw) for draw in range(len(digests)))
+    except (OSError, KeyError, ValueError) as error:
+        raise _not_whole(path, str(error)) from None
+    if [table.digest for table in tables] != list(digests):
+        raise _not_whole(path, "its content is not what the journal says was released")
+    return tables
+
+
+def _not_whole(path: Path, why: str) -> JournalError:
+    return JournalError(
+        f"{path}: the kept draws of f(D) cannot be used: {why}; restore the file, "
+        "or remove the folder and measure again"
+    )
+
+
+def _table(arrays: np.lib.npyio.NpzFile, draw: int) -> Table:
+    names = json.loads(arrays[f"{draw}.names"].tobytes())
+    columns = []
+    for position in range(len(names)):
+        kind, plain = json.loads(arrays[f"{draw}.{position}.palette"].tobytes())
+        dtype = {"i": np.int64, "f": np.float64, "b": np.bool_}.get(kind, object)
+        columns.append(Cells(np.array(plain, dtype=dtype), arrays[f"{draw}.{position}.codes"]))
+    return Table(tuple(names), tuple(columns))
+
+
+def _packed(value: object) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)

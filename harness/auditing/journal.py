@@ -1,0 +1,135 @@
+"""What has been measured, on disk as it happens: append, resume, verify. Knows lines, not oracles or audits.
+
+JSON lines, one writer. Each line is {"entry": …, "chain": sha256(previous chain + entry)}; the first entry says
+whose journal it is. A torn last line is what a power cut leaves, and is cut; any other fault is refused.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from harness.vocabulary.errors import JournalError
+
+Entry = dict[str, Any]
+START = "0" * 64
+OPEN, CLOSE = b'{"entry":', b',"chain":""}'
+SYNC_SECONDS = 0.5  # what a power cut may cost; a killed process loses nothing
+
+
+class Journal:
+    """An append-only file that belongs to one plan and one process at a time."""
+
+    def __init__(self, path: Path, owner: Entry) -> None:
+        """Open or begin the journal of `owner`; `entries` is what it held before."""
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: BinaryIO = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")  # noqa: SIM115
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be written: {error.strerror}; choose another --out") from None
+        self._synced = time.monotonic()
+        try:
+            self._take()
+            self.entries, self._chain, whole = _intact(path, self._file.read())
+            self._file.truncate(whole)
+            self._file.seek(whole)
+            self._own(owner)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _take(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JournalError(
+                f"{self.path}: another process is writing this journal; wait for it or choose another --out"
+            ) from None
+
+    def _own(self, owner: Entry) -> None:
+        owner = json.loads(json.dumps(owner))
+        if not self.entries:
+            self.append(owner)
+            self.sync()
+        elif self.entries[0] != owner:
+            differing = sorted(key for key in owner if self.entries[0].get(key) != owner[key]) or ["unknown keys"]
+            raise JournalError(
+                f"{self.path}: this journal belongs to another audit (its {', '.join(differing)} differ); "
+                "choose another --out, or remove the folder to begin anew"
+            )
+        self.entries = self.entries[1:]
+
+    def append(self, entry: Entry) -> None:
+        """One entry is on its way to the disk when this returns, and on it within SYNC_SECONDS of the next."""
+        body = _canonical(entry)
+        self._chain = _link(self._chain, body)
+        self._file.write(_line(body, self._chain) + b"\n")
+        self._file.flush()
+        if time.monotonic() - self._synced > SYNC_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        os.fsync(self._file.fileno())
+        self._synced = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.sync()
+        self._file.close()
+
+
+def entries(path: Path) -> Iterator[Entry]:
+    """Everything a journal holds, its owner first, after the whole chain was checked."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+    found, _, _ = _intact(path, content)
+    if not found:
+        raise JournalError(f"{path}: holds no entries")
+    yield from found
+
+
+def _intact(path: Path, content: bytes) -> tuple[list[Entry], str, int]:
+    """The entries, the last link of the chain, and how many bytes are whole lines."""
+    found: list[Entry] = []
+    chain, whole = START, 0
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):  # what follows the last newline is torn
+        body, said = line[len(OPEN) : -len(CLOSE) - len(START)], line[-len(START) - 2 : -2].decode("ascii", "replace")
+        chain = _link(chain, body)
+        if chain != said or line != _line(body, said):  # the very bytes: 0.30 is not 0.3
+            raise _broken(path, number)
+        found.append(json.loads(body))
+        whole += len(line) + 1
+    return found, chain, whole
+
+
+def _broken(path: Path, number: int) -> JournalError:
+    return JournalError(
+        f"{path}, line {number}: not what was written (the hash chain breaks here); the journal cannot be trusted. "
+        "Restore it from a copy, or remove the folder and measure again"
+    )
+
+
+def _canonical(entry: Entry) -> bytes:
+    return json.dumps(entry, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _line(body: bytes, chain: str) -> bytes:
+    return OPEN + body + CLOSE[:-2] + chain.encode() + CLOSE[-2:]
+
+
+def _link(chain: str, body: bytes) -> str:
+    return hashlib.sha256(chain.encode() + body).hexdigest()

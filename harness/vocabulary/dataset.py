@@ -1,0 +1,281 @@
+"""D: raw records, their domains and digest, from frames and files. Knows no release and no oracle."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.schema import MISSING, Column, Schema
+from harness.vocabulary.table import Cells, Table
+from harness.vocabulary.values import Raw, Reading, Unreadable
+
+Missing = Literal["error", "drop", "keep"]
+MOST_SENSITIVE_VALUES = 10_000  # every prediction has one coordinate per value
+
+
+@dataclass(frozen=True)
+class Record:
+    """One person: who she is to the adversary, and what the adversary wants to know."""
+
+    index: int
+    quasi: tuple[Any, ...]  # as D holds them
+    codes: tuple[int, ...]  # the same, as positions in each quasi-identifier's domain
+    sensitive: int  # position in the sensitive domain
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """D with its schema: `table` holds the schema's columns and nothing else."""
+
+    schema: Schema
+    table: Table
+    readings: tuple[Reading, ...] = field(repr=False)  # one per column of the table, with its domain
+    codes: tuple[npt.NDArray[np.int32], ...] = field(repr=False)  # every cell as a position in its domain
+    rows: npt.NDArray[np.intp] | None = None  # of the source, for each record; None when none was left out
+    dropped: int = 0  # rows of the source left out for missing values
+
+    @classmethod
+    def of(cls, schema: Schema, table: Table) -> Dataset:
+        """D from the schema's columns; the domains are the values that occur."""
+        if table.rows == 0:
+            raise InputError("the data holds no records; an audit needs at least one")
+        known = [_bind(column, table.column(column.name), secret=False) for column in schema.quasi]
+        wanted = [_bind(column, table.column(column.name), secret=True) for column in schema.sensitive]
+        readings, codes = zip(*known, *wanted, strict=True)
+        data = cls(schema, table, readings, codes)
+        if len(data.sensitive_domain) > MOST_SENSITIVE_VALUES:
+            raise InputError(
+                f"the sensitive columns have {len(data.sensitive_domain)} joint values, more than "
+                f"{MOST_SENSITIVE_VALUES}; group them into fewer before the audit"
+            )
+        return data
+
+    @classmethod
+    def within(cls, schema: Schema, table: Table, domains: Sequence[Sequence[Raw]]) -> Dataset:
+        """D or D⁻ⁱ as its owner knows it: one domain per column, which may hold values that no row has."""
+        secrets = [False] * len(schema.quasi) + [True] * len(schema.sensitive)
+        columns = zip((*schema.quasi, *schema.sensitive), secrets, domains, strict=True)
+        bound = [
+            _bind(column, table.column(column.name), secret=secret, domain=domain) for column, secret, domain in columns
+        ]
+        readings, codes = zip(*bound, strict=True)
+        return cls(schema, table, readings, codes)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, schema: Schema, missing: Missing = "error") -> Dataset:
+        """D from a DataFrame that holds at least the schema's columns."""
+        _require_columns(schema, [str(name) for name in frame.columns], "the data")
+        chosen = frame.set_axis([str(name) for name in frame.columns], axis=1).loc[:, list(schema.names)]
+        for column in schema.quasi:
+            if column.bins is not None:
+                chosen = chosen.assign(**{column.name: column.binned(_as_numbers(column, chosen[column.name]))})
+        table = Table.from_frame(chosen)
+        gaps = np.zeros(table.rows, dtype=bool)
+        for cells in table.columns:
+            gaps |= cells.codes < 0
+        if missing not in get_args(Missing):
+            raise InputError(f"missing = {missing!r} is not known; {did_you_mean(str(missing), get_args(Missing))}")
+        if not gaps.any() or missing == "keep":
+            return cls.of(schema, table)
+        if missing == "drop":
+            kept = np.flatnonzero(~gaps)
+            return replace(cls.of(schema, table.taking(kept)), rows=kept, dropped=int(gaps.sum()))
+        row = int(np.flatnonzero(gaps)[0])
+        name = next(n for n, c in zip(table.names, table.columns, strict=True) if c.codes[row] < 0)
+        raise InputError(
+            f"column {name!r}, row {row}: the value is missing ({int(gaps.sum())} rows have gaps); "
+            'say missing = "drop" to leave such rows out, or "keep" to treat a gap as a value of its own'
+        )
+
+    @classmethod
+    def from_csv(
+        cls, path: str | Path, schema: Schema, missing: Missing = "error", missing_values: Sequence[str] = ("",)
+    ) -> Dataset:
+        """D from a CSV file in UTF-8, with any of the usual delimiters; quotes mean nothing, gaps do."""
+        path = Path(path)
+        frame = _with_numbers(_csv_frame(path, schema, missing_values), schema, path)
+        return cls._from_file(path, frame, schema, missing)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, schema: Schema, missing: Missing = "error") -> Dataset:
+        """D from a Parquet file; needs the extra `parquet`."""
+        path = Path(path)
+        try:
+            frame = pd.read_parquet(path)
+        except ImportError:
+            raise InputError(
+                f"{path}: reading Parquet needs pyarrow; install the extra: pip install '.[parquet]'"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
+        _require_columns(schema, [str(name) for name in frame.columns], f"{path}: the table")
+        return cls._from_file(path, frame, schema, missing)
+
+    @classmethod
+    def _from_file(cls, path: Path, frame: pd.DataFrame, schema: Schema, missing: Missing) -> Dataset:
+        try:
+            return cls.from_frame(frame, schema, missing)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+    @property
+    def size(self) -> int:
+        return self.table.rows
+
+    def row(self, index: int) -> int:
+        """The row of the source that a record was."""
+        return index if self.rows is None else int(self.rows[index])
+
+    @cached_property
+    def digest(self) -> str:
+        return self.table.digest
+
+    @cached_property
+    def sensitive_domain(self) -> tuple[tuple[Raw, ...], ...]:
+        """All joint sensitive values; their order fixes the coordinates of every prediction."""
+        return tuple(product(*(reading.domain for reading in self.readings[len(self.schema.quasi) :])))
+
+    @cached_property
+    def sensitive_labels(self) -> tuple[str, ...]:
+        return tuple(" | ".join(str(raw) for raw in joint) for joint in self.sensitive_domain)
+
+    @cached_property
+    def sensitive_codes(self) -> npt.NDArray[np.int32]:
+        """Each record's position in the sensitive domain."""
+        joint = np.zeros(self.size, dtype=np.int32)
+        offset = len(self.schema.quasi)
+        for reading, codes in zip(self.readings[offset:], self.codes[offset:], strict=True):
+            joint = joint * len(reading.domain) + codes
+        return joint
+
+    def without(self, index: int) -> Dataset:
+        """D⁻ⁱ as a table of its own; the domains stay those of D, which are public."""
+        codes = tuple(np.delete(codes, index) for codes in self.codes)
+        return Dataset(self.schema, self.table.without(index), self.readings, codes)
+
+    def taking(self, rows: npt.NDArray[Any]) -> Dataset:
+        """These rows in this order, with the domains of D."""
+        codes = tuple(codes[rows] for codes in self.codes)
+        return Dataset(self.schema, self.table.taking(rows), self.readings, codes)
+
+    def record(self, index: int) -> Record:
+        names = [column.name for column in self.schema.quasi]
+        quasi = tuple(_plain(self.table.column(name), index) for name in names)
+        codes = tuple(int(codes[index]) for codes in self.codes[: len(names)])
+        return Record(index, quasi, codes, int(self.sensitive_codes[index]))
+
+
+def _as_numbers(column: Column, series: pd.Series[Any]) -> pd.Series[Any]:
+    try:
+        return pd.to_numeric(series)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"column {column.name!r}: only numbers can be put into bins: {error}") from None
+
+
+def _plain(cells: Cells, row: int) -> Any:
+    code = cells.codes[row]
+    return None if code < 0 else cells.palette[code].item() if cells.palette.dtype != object else cells.palette[code]
+
+
+def _bind(
+    column: Column, cells: Cells, *, secret: bool, domain: Sequence[Raw] | None = None
+) -> tuple[Reading, npt.NDArray[np.int32]]:
+    """The column's reading with its domain, given or found, and every row as a position in that domain.
+
+    A sensitive domain stands in the order of first appearance; as the coordinates' names it needs no other.
+    """
+    if domain is None:
+        cells = cells.canonical()
+    if secret and cells.palette.dtype.kind in "if":
+        column = replace(column, kind="number")
+    try:
+        untyped = column.untyped(cells.palette.tolist())
+        raws = _typed(untyped, cells)
+        known = raws if domain is None else domain
+        seen = replace(untyped, domain=tuple(dict.fromkeys(known)))
+        reading = seen if secret else column.reading(untyped, known)
+    except InputError as error:
+        raise InputError(f"column {column.name!r}: {error}") from None
+    place = {raw: position for position, raw in enumerate(reading.domain)}
+    stranger = next((raw for raw in raws if raw not in place), None)
+    if stranger is not None:
+        raise InputError(f"column {column.name!r}: raw value {stranger!r} is not in the domain it was given")
+    positions = np.array([place[raw] for raw in raws], dtype=np.int32)
+    return reading, positions[cells.codes]  # a missing cell's -1 picks the last entry, MISSING
+
+
+def _typed(untyped: Reading, cells: Cells) -> list[Raw]:
+    """The raw value behind each cell of the palette, and MISSING at the end where a cell is missing."""
+    raws: list[Raw] = []
+    for position, cell in enumerate(cells.palette.tolist()):
+        try:
+            raws.append(untyped.raw(cell))
+        except Unreadable as error:
+            raise InputError(f"row {int(np.argmax(cells.codes == position))}: {error}") from None
+    return [*raws, MISSING] if (cells.codes < 0).any() else raws
+
+
+def _csv_frame(path: Path, schema: Schema, missing_values: Sequence[str]) -> pd.DataFrame:
+    """The schema's columns of a CSV file as text, gaps as None; the delimiter is the one that finds them."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = file.readline()
+        if not header.strip():
+            raise InputError(f"{path}: the file is empty; expected a header line with the column names")
+        found = {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
+        mark = max(found, key=lambda mark: len(set(schema.names) & set(found[mark])))
+        _require_columns(schema, found[mark], f"{path}: the header")
+        frame = pd.read_csv(path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        if not isinstance(frame.index, pd.RangeIndex):  # pandas takes what is too much for row names
+            raise InputError(f"{path}: line 2 has more fields than the header; give every column a name")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except (pd.errors.ParserError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV table: {error}") from None
+    frame = frame[list(schema.names)].astype(object)
+    return frame.mask(frame.isin(list(missing_values)), None)
+
+
+def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFrame:
+    """Text columns declared as numbers become numbers, as pandas itself would have read them.
+
+    So do sensitive ones of which every value is a number as it would be printed again: 7, not 007.
+    """
+    for column in schema.sensitive:
+        distinct = frame[column.name].dropna().unique()
+        if all(text.lstrip("-").isdigit() and str(int(text)) == text for text in distinct):
+            frame[column.name] = pd.to_numeric(frame[column.name])
+    for column in schema.quasi:
+        if column.kind != "number":
+            continue
+        texts = frame[column.name]
+        numbers = pd.to_numeric(texts, errors="coerce")
+        bad = numbers.isna() & texts.notna() | ~np.isfinite(numbers.fillna(0))
+        if bad.any():
+            row = int(np.argmax(bad.to_numpy()))
+            raise InputError(
+                f"{path}: column {column.name!r}, row {row} (line {row + 2}): expected a number, found "
+                f"{texts[row]!r:.80}; correct it, list it under missing_values, or declare the column a category"
+            )
+        frame[column.name] = numbers
+    return frame
+
+
+def _require_columns(schema: Schema, names: Sequence[str], where: str) -> None:
+    for name in schema.names:
+        if name not in names:
+            raise InputError(f"{where} has no column {name!r}; {did_you_mean(name, names)}")
+        if list(names).count(name) > 1:
+            raise InputError(f"{where} has more than one column {name!r}; rename all but one")

@@ -1,0 +1,281 @@
+"""What f released, read against the schema: microdata as palette + codes, or predictions. Not who made it."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import InputError, ReleaseError, did_you_mean, nearest
+from harness.vocabulary.table import Cells, Codes, Table
+from harness.vocabulary.values import Exact, Other, Reading, Suppressed, Unreadable, Value, parse, resolve_other
+
+Floats = npt.NDArray[np.float64]
+WEIGHT_NAMES = ("count", "weight", "weights", "frequency", "freq")
+NOT_ON_THE_SIMPLEX = 1e-6  # how far a row of predictions may sum away from 1
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Many draws of what a release predicts at one quasi-identifier tuple; coordinates as in D's sensitive domain."""
+
+    rows: Floats  # [draws, n]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(np.ascontiguousarray(self.rows, dtype="<f8").tobytes()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Lettered:
+    """One released quasi-identifier: which cells of the lexicon it uses, and which of those each row holds."""
+
+    ids: npt.NDArray[np.int64]  # [palette]
+    codes: Codes  # [rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """One draw of f: rows of generalised quasi-identifiers with their sensitive value."""
+
+    quasi: tuple[Lettered, ...]
+    sensitive: Codes  # [rows], positions in the sensitive domain
+    values: int  # n, the size of that domain
+    weights: Floats | None = None  # [rows]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def class_weights(self) -> Floats:
+        """Weight of each sensitive value.  # [n]"""
+        return np.bincount(self.sensitive, self.weights, self.values).astype(np.float64)
+
+    @cached_property
+    def cell_weights(self) -> tuple[Floats, ...]:
+        """Per quasi-identifier the weight of each (cell, sensitive value); all a naive Bayes needs of a release.
+
+        Computed once per release and shared by all targets.  # each [palette, n]
+        """
+        return tuple(self._joint(column) for column in self.quasi)
+
+    def _joint(self, column: Lettered) -> Floats:
+        cells = len(column.ids)
+        key = column.codes.astype(np.intp) * self.values + self.sensitive
+        flat = np.bincount(key, self.weights, cells * self.values)
+        return flat.astype(np.float64).reshape(cells, self.values)
+
+
+class Lexicon:
+    """Every distinct cell that one column has shown so far, read once, and which raw values each covers."""
+
+    def __init__(self, name: str, reading: Reading) -> None:
+        self.name = name
+        self.reading = reading
+        self.place = {raw: position for position, raw in enumerate(reading.domain)}
+        self._lock = threading.Lock()
+        self._ids: dict[object, int] = {}  # by cell as printed
+        self._by_value: dict[Value, int] = {}
+        self._values: list[Value] = []
+        self._covering: dict[int, npt.NDArray[np.bool_]] = {}  # by position of the raw value
+
+    def ids(self, cells: Cells) -> npt.NDArray[np.int64]:
+        """The lexicon's number of each cell of the palette; cells never seen are read now."""
+        palette = cells.palette.tolist()
+        try:
+            return np.array([self._ids[cell] for cell in palette], dtype=np.int64)
+        except KeyError:
+            with self._lock:
+                return np.array(self._learn(palette, cells), dtype=np.int64)
+
+    def _learn(self, palette: list[object], cells: Cells) -> list[int]:
+        values = [self._read(cell, position, cells) for position, cell in enumerate(palette)]
+        fixed = [not isinstance(value, Other) for value in values]
+        if not all(fixed):  # what "OTHER" covers depends on the cells beside it, so it is never remembered
+            values = resolve_other(values, self.reading)
+        numbers = [self._number(value) for value in values]
+        self._ids.update((cell, number) for cell, number, keep in zip(palette, numbers, fixed, strict=True) if keep)
+        return numbers
+
+    def _read(self, cell: object, position: int, cells: Cells) -> Value:
+        if cell in self._ids:
+            return self._values[self._ids[cell]]
+        try:
+            return parse(cell, self.reading)
+        except Unreadable as error:
+            row = int(np.argmax(cells.codes == position))
+            raise ReleaseError(f"column {self.name!r}, row {row} of the release: {error}") from None
+
+    def _number(self, value: Value) -> int:
+        number = self._by_value.setdefault(value, len(self._values))
+        if number == len(self._values):
+            self._values.append(value)
+        return number
+
+    def value(self, number: int) -> Value:
+        return self._values[number]
+
+    def covering(self, position: int) -> npt.NDArray[np.bool_]:
+        """Which of the cells known so far cover the raw value at this position of the domain.  # [cells]"""
+        known = self._covering.get(position)
+        seen = 0 if known is None else len(known)
+        if known is None or seen < len(self._values):
+            raw = self.reading.domain[position]
+            fresh = np.array([value.covers(raw) for value in self._values[seen:]], dtype=bool)
+            known = fresh if known is None else np.concatenate([known, fresh])
+            self._covering[position] = known
+        return known
+
+
+class Reader:
+    """Reads the releases of one dataset; remembers every cell, so that a cell is parsed once per audit."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.data = data
+        names = data.schema.names
+        self.lexicons = tuple(Lexicon(name, reading) for name, reading in zip(names, data.readings, strict=True))
+        self._quasi = len(data.schema.quasi)
+
+    def read(self, table: Table) -> Microdata:
+        """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
+        self._require_columns(table)
+        weights, notes = self._weights(table)
+        sensitive, known = self._sensitive(table)
+        if not known.all():
+            notes.append("rows whose sensitive value is suppressed are left out")
+        usable = known if weights is None else known & (weights > 0)
+        if not usable.any():
+            notes.append("a release holds no usable row, so that nothing can be inferred from it")
+        kept = slice(None) if usable.all() else usable
+        quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
+        return Microdata(
+            quasi,
+            sensitive[kept],
+            len(self.data.sensitive_domain),
+            None if weights is None else weights[kept],
+            tuple(notes),
+        )
+
+    def _require_columns(self, table: Table) -> None:
+        for name in self.data.schema.names:
+            if name not in table.names:
+                role = "quasi-identifier" if name in self.data.schema.names[: self._quasi] else "sensitive"
+                raise ReleaseError(
+                    f"the release has no column {name!r} ({role}); it has {_listing(table.names)}. "
+                    f"{nearest(name, table.names)}Every declared column must come back under its own name"
+                )
+
+    def _weights(self, table: Table) -> tuple[Floats | None, list[str]]:
+        """The count column, if there is one, and what to say of the columns that nobody declared."""
+        declared = self.data.schema.weight
+        if declared is not None and declared not in table.names:
+            raise ReleaseError(f"the release has no weight column {declared!r}; {did_you_mean(declared, table.names)}")
+        extra = [name for name in table.names if name not in self.data.schema.names]
+        name = declared or next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
+        notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
+        if name is None:
+            return None, notes
+        weights = _numbers(name, table.column(name))
+        if (weights <= 0).any():
+            notes.append(f"rows whose {name!r} is zero or negative are left out")
+        return weights, [f"column {name!r} is read as the weight of its row", *notes]
+
+    def _sensitive(self, table: Table) -> tuple[Codes, npt.NDArray[np.bool_]]:
+        """Each row's position in the sensitive domain, and whether it is known at all."""
+        joint = np.zeros(table.rows, dtype=np.int32)
+        known = np.ones(table.rows, dtype=bool)
+        for lexicon in self.lexicons[self._quasi :]:
+            column = _without_gaps(table.column(lexicon.name))
+            positions = np.array(
+                [_position(lexicon, number, row, column) for row, number in enumerate(lexicon.ids(column))],
+                dtype=np.int32,
+            )
+            each = positions[column.codes] if len(positions) else column.codes
+            known &= each >= 0
+            joint = joint * len(lexicon.reading.domain) + each
+        return joint, known
+
+    def _quasi_column(self, lexicon: Lexicon, table: Table, kept: Any) -> Lettered:
+        column = _without_gaps(table.column(lexicon.name))
+        return Lettered(lexicon.ids(column), column.codes[kept])
+
+
+def _without_gaps(cells: Cells) -> Cells:
+    """Missing cells as one more entry of the palette, so that the lexicon decides what they mean."""
+    if not (cells.codes < 0).any():
+        return cells
+    palette = np.append(cells.palette.astype(object), [None])
+    return Cells(palette, np.where(cells.codes < 0, len(palette) - 1, cells.codes).astype(np.int32))
+
+
+def _position(lexicon: Lexicon, number: int, entry: int, column: Cells) -> int:
+    """Where a released sensitive cell stands in its domain; -1 when it is suppressed."""
+    value = lexicon.value(number)
+    if isinstance(value, Suppressed):
+        return -1
+    if isinstance(value, Exact) and value.raw in lexicon.place:
+        return lexicon.place[value.raw]
+    row = int(np.argmax(column.codes == entry))
+    raise ReleaseError(
+        f"column {lexicon.name!r}, row {row} of the release: the sensitive value {str(column.palette[entry])[:80]!r} "
+        "is not one of the data's own; the test needs sensitive values as they are, or suppressed"
+    )
+
+
+def _numbers(name: str, cells: Cells) -> Floats:
+    numbers = pd.to_numeric(pd.Series(cells.palette), errors="coerce").to_numpy(np.float64)
+    numbers = np.append(numbers, np.nan)[cells.codes]
+    if not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise ReleaseError(f"column {name!r}, row {row} of the release: a weight must be a finite number")
+    return numbers
+
+
+def _listing(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name[:40]) for name in names[:12])
+    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "") if names else "no columns"
+
+
+def checked_predictions(rows: object, draws: int, values: int) -> Predictions:
+    """An oracle's predictions, or a ReleaseError: finite, non-negative, rows sum to 1, shape as asked."""
+    try:
+        # One order in memory, so that sums are the same to the last bit whoever sent them: value after value.
+        array = np.asfortranarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ReleaseError(
+            "the predictions are not an array of numbers; expected one row of probabilities per draw"
+        ) from None
+    if array.shape != (draws, values):
+        raise ReleaseError(
+            f"the predictions have shape {array.shape}; expected ({draws}, {values}): "
+            "one row per draw, one column per sensitive value"
+        )
+    off = np.abs(array.sum(axis=1) - 1)
+    if not (array.min() >= 0 and off.max() <= NOT_ON_THE_SIMPLEX):  # written so that NaN is refused
+        draw = int(np.argmax((array < 0).any(axis=1) | ~(off <= NOT_ON_THE_SIMPLEX)))
+        raise ReleaseError(
+            f"the predictions of draw {draw} are not probabilities (each finite and at least 0, sum 1): "
+            f"their sum is {array[draw].sum():g}"
+        )
+    return Predictions(array)
+
+
+def as_release(answer: object) -> Table | Predictions:
+    """What an oracle may hand over: a Table or Predictions, or plainly a DataFrame or an array of probabilities."""
+    if isinstance(answer, Table | Predictions):
+        return answer
+    if isinstance(answer, pd.DataFrame):
+        try:
+            return Table.from_frame(answer)
+        except InputError as error:
+            raise ReleaseError(f"the release cannot be used: {error}") from None
+    if isinstance(answer, np.ndarray):
+        return Predictions(answer)
+    what = "nothing (None)" if answer is None else f"a {type(answer).__name__}"
+    raise ReleaseError(f"the anonymizer returned {what}; expected a DataFrame with the columns of the data")

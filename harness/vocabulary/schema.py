@@ -1,0 +1,191 @@
+"""How columns are declared: what their raw values are, how released cells are written, which are sensitive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.hierarchy import Hierarchy
+from harness.vocabulary.values import Kind, Raw, Reading
+
+MISSING = ""  # the raw value of a missing cell that is kept as a category
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column is declared: what its raw values are, and how released cells of it are written."""
+
+    name: str
+    kind: Kind = "category"
+    hierarchy: Hierarchy | None = None
+    order: tuple[str, ...] = ()
+    notation: str | None = None
+    closed: Literal["both", "left", "right", "neither"] | None = None
+    points: bool = False
+    bins: int | None = None  # numbers are replaced by the number of their bin before anything else sees them
+    binning: Literal["quantiles", "width"] = "quantiles"
+
+    @classmethod
+    def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
+        """A column from what people write: a kind, or a table of kind, hierarchy, order, notation, …"""
+        if isinstance(declaration, Column):
+            return declaration
+        if isinstance(declaration, str):
+            declaration = {"kind": declaration}
+        if not isinstance(declaration, Mapping):
+            raise InputError(f'column {name!r}: expected a kind such as "number" or a table, not {declaration!r}')
+        options = dict(declaration)
+        unknown = sorted(set(options) - set(cls.__dataclass_fields__) - {"name"})
+        if unknown:
+            known = did_you_mean(unknown[0], set(cls.__dataclass_fields__) - {"name"})
+            raise InputError(f"column {name!r}: unknown key {unknown[0]!r}; {known}")
+        if "hierarchy" in options:
+            options["hierarchy"] = _hierarchy(name, options["hierarchy"], base)
+        if isinstance(options.get("order"), list | tuple):
+            options["order"] = tuple(str(value) for value in options["order"])
+        return cls(name, **options)
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            hint = did_you_mean(str(self.kind), get_args(Kind))
+            raise InputError(f"column {self.name!r}: kind {self.kind!r} is not known; {hint}")
+        self._require("order", isinstance(self.order, tuple), "a list of values, lowest first")
+        self._require("order", len(set(self.order)) == len(self.order), "a list in which no value stands twice")
+        self._require("notation", self.notation is None or isinstance(self.notation, str), "a text")
+        self._require("points", isinstance(self.points, bool), "true or false")
+        if self.kind == "ordered" and not self.order and self.hierarchy is None:
+            raise InputError(
+                f"column {self.name!r} is declared ordered but has no order; "
+                'give its values from lowest to highest: order = ["low", "middle", "high"]'
+            )
+
+        whole = isinstance(self.bins, int) and not isinstance(self.bins, bool) and self.bins >= 1
+        self._require(
+            "bins", self.bins is None or (whole and self.kind == "number"), "a whole number, of a number column"
+        )
+        if self.binning not in ("quantiles", "width"):
+            hint = did_you_mean(str(self.binning), ("quantiles", "width"))
+            raise InputError(f"column {self.name!r}: binning {self.binning!r} is not known; {hint}")
+
+    def _require(self, key: str, good: bool, expected: str) -> None:
+        if not good:
+            raise InputError(f"column {self.name!r}: {key} must be {expected}, not {getattr(self, key)!r}")
+
+    def binned(self, numbers: pd.Series[Any]) -> pd.Series[Any]:
+        """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D or in equal widths, right ends in."""
+        known = numbers.dropna().to_numpy(np.float64)
+        assert self.bins is not None
+        steps = np.arange(1, self.bins) / self.bins
+        if self.binning == "quantiles":
+            edges = np.quantile(known, steps)
+        else:
+            edges = known.min() + steps * (known.max() - known.min())
+        bins = pd.Series(np.searchsorted(edges, numbers.to_numpy(np.float64), side="left"), index=numbers.index)
+        return bins if len(known) == len(numbers) else bins.where(numbers.notna())
+
+    def summary(self) -> dict[str, Any]:
+        """The declaration as plain data: what differs from the defaults."""
+        said: dict[str, Any] = {"kind": self.kind}
+        if self.hierarchy is not None:
+            said["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
+        if self.order:
+            said["order"] = list(self.order)
+        said |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
+        return said | ({"binning": self.binning} if self.bins else {})
+
+    def untyped(self, texts: Iterable[object] = ()) -> Reading:
+        """How raw texts are typed before the domain is known; dates are looked at together for day and month."""
+        dates = texts if self.kind == "date" else ()
+        reading = Reading.of(self.kind, dates, notation=self.notation, closed=self.closed, points=self.points)
+        return replace(reading, domain=())
+
+    def reading(self, untyped: Reading, raws: Sequence[Raw]) -> Reading:
+        """How this column's cells are read, once the raw values of D are known."""
+        reading = untyped if self.hierarchy is None else untyped.with_nodes(self.hierarchy.nodes)
+        leaves = {MISSING}.union(*reading.nodes.values())
+        stranger = next((raw for raw in raws if reading.nodes and raw not in leaves), None)
+        if stranger is not None:
+            raise InputError(f"raw value {stranger!r} is not a leaf of its hierarchy; add a line for it")
+        return replace(reading, domain=self._in_order(raws))
+
+    def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
+        """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""
+        order: Sequence[str] = self.order
+        if not order and self.hierarchy is not None and self.kind in ("category", "ordered"):
+            order = self.hierarchy.leaves(self.hierarchy.root)
+        if not order:
+            return tuple(sorted(set(raws), key=lambda raw: (raw != MISSING, raw)))
+        missing = sorted(set(raws) - set(order) - {MISSING}, key=str)
+        if missing:
+            raise InputError(
+                f"raw value {missing[0]!r} is not in its declared order; {did_you_mean(str(missing[0]), order)}"
+            )
+        return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
+
+
+def _name(item: object) -> str:
+    if isinstance(item, str | int) and not isinstance(item, bool):
+        return str(item)
+    raise InputError(f"sensitive must name one column or several, not {item!r:.80}")
+
+
+def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
+    if isinstance(source, Hierarchy):
+        return source
+    if isinstance(source, str | Path):
+        return Hierarchy.from_csv(base / source)
+    if isinstance(source, Mapping):
+        return Hierarchy.from_nested(dict(source))
+    raise InputError(f"column {name!r}: hierarchy must be a file name or a nested table, not {source!r}")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Which columns an adversary knows (quasi), which she wants to know (sensitive).
+
+    `Schema(quasi={"age": "number"}, sensitive="disease")`; several sensitive columns are inferred jointly
+    (v2 §3.1: one attribute S, a function of the others). `weight` names a count column of the releases.
+    """
+
+    quasi: tuple[Column, ...]
+    sensitive: tuple[Column, ...]
+    weight: str | None = None
+
+    def __init__(
+        self,
+        quasi: Mapping[str, object] | Sequence[Column],
+        sensitive: str | Sequence[str | Column],
+        weight: str | None = None,
+    ) -> None:
+        if isinstance(quasi, Mapping):
+            columns = tuple(Column.of(str(name), declaration) for name, declaration in quasi.items())
+        elif isinstance(quasi, list | tuple) and all(isinstance(column, Column) for column in quasi):
+            columns = tuple(quasi)
+        else:
+            raise InputError(f'quasi must map each column to its kind, such as {{"age": "number"}}, not {quasi!r:.80}')
+        wanted = list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]
+        secrets = tuple(item if isinstance(item, Column) else Column(_name(item)) for item in wanted)
+        object.__setattr__(self, "quasi", columns)
+        object.__setattr__(self, "sensitive", secrets)
+        object.__setattr__(self, "weight", weight)
+        self._check()
+
+    def _check(self) -> None:
+        if not self.quasi:
+            raise InputError("no quasi-identifier is declared; name at least one column and its kind under quasi")
+        if not self.sensitive:
+            raise InputError("no sensitive column is declared; name at least one")
+        twice = [name for name in self.names if self.names.count(name) > 1]
+        if twice:
+            raise InputError(f"column {twice[0]!r} is declared twice; a column is quasi or sensitive, once")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of D in the order in which f gets them: quasi-identifiers, then sensitive."""
+        return tuple(column.name for column in (*self.quasi, *self.sensitive))

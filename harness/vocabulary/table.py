@@ -1,0 +1,154 @@
+"""Palette + codes, the shape in which rows travel: knows columns of cells, not what they mean."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from harness.vocabulary.errors import InputError
+
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column: its distinct cells (int64, float64, bool or text) and a code per row; -1 is a missing cell."""
+
+    palette: npt.NDArray[Any]
+    codes: Codes
+
+    @classmethod
+    def of(cls, values: Any) -> Cells:
+        """The cells of any sequence, in the order of first appearance; what is no number or truth is text."""
+        series = pd.Series(values)
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            series = series.astype(series.cat.categories.dtype)
+        dtype = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}.get(series.dtype.kind, object)
+        if series.dtype.kind == "u" and series.max() > np.iinfo(np.int64).max:
+            dtype = object  # as text rather than wrapped to a negative number
+        ready = dtype is not object or isinstance(series.dtype, pd.StringDtype)
+        codes, uniques = pd.factorize(series if ready else _texts(series))
+        return cls(np.asarray(uniques, dtype=dtype), codes.astype(np.int32))
+
+    def values(self) -> npt.NDArray[Any]:
+        """The column spelled out, as pandas would have read it: missing numbers are NaN, missing text None."""
+        if not (self.codes < 0).any():
+            return self.palette[self.codes]
+        if self.palette.dtype == object:
+            return np.append(self.palette, [None])[self.codes]
+        return np.append(self.palette.astype(np.float64), np.nan)[self.codes]
+
+    def series(self) -> pd.Series[Any]:
+        """The same as a pandas Series; text is given its dtype once per distinct cell, not once per row."""
+        if self.palette.dtype != object or len(self.palette) == 0 or (self.codes < 0).any():
+            return pd.Series(self.values())
+        return pd.Series(pd.Series(self.palette).array.take(self.codes))
+
+    def without(self, row: int) -> Cells:
+        return Cells(self.palette, np.delete(self.codes, row))
+
+    def taking(self, rows: npt.NDArray[Any]) -> Cells:
+        """The cells of these rows (indices or a mask), in this order."""
+        return Cells(self.palette, self.codes[rows])
+
+    def alphabetic(self) -> Cells:
+        """The same column with only the cells in use, sorted by how they print."""
+        cells = self.canonical()
+        order = np.array(sorted(range(len(cells.palette)), key=lambda code: repr(cells.palette[code])), dtype=np.int32)
+        rank = np.append(np.argsort(order), [-1]).astype(np.int32)  # a missing cell's -1 picks the last entry
+        return Cells(cells.palette[order], rank[cells.codes])
+
+    def canonical(self) -> Cells:
+        """The same column with only the cells in use, in the order of first appearance."""
+        rows = len(self.codes)
+        first = np.full(len(self.palette) + 1, rows)  # the last entry is the missing cell's, whose code is -1
+        first[self.codes[::-1]] = np.arange(rows)[::-1]  # the last assignment wins: the first appearance
+        order = np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < rows)]
+        rank = np.full(len(self.palette) + 1, -1, dtype=np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        return Cells(self.palette[order], rank[self.codes])
+
+
+def _texts(series: pd.Series[Any]) -> pd.Series[Any]:
+    """Anything else as text, as its maker would print it; dates without a time of day as plain dates."""
+    if series.dtype.kind == "M":
+        midnight = (series.dropna() == series.dropna().dt.normalize()).all()
+        return pd.Series(series.dt.strftime("%Y-%m-%d" if midnight else "%Y-%m-%dT%H:%M:%S"), dtype=object)
+    if pd.api.types.infer_dtype(series, skipna=True) == "string":
+        return series.astype(object)
+    return series.map(_text).astype(object)
+
+
+def _text(cell: object) -> object:
+    if cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and cell != cell):
+        return None
+    return cell if isinstance(cell, str) else str(cell)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Named columns of equal length: what an anonymizer is given, and what it gives back."""
+
+    names: tuple[str, ...]
+    columns: tuple[Cells, ...]
+
+    def __post_init__(self) -> None:
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice:
+            raise InputError(f"column {twice[0]!r} stands more than once in the table; rename one of them")
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> Table:
+        names = tuple(str(name) for name in frame.columns)
+        return cls(names, tuple(Cells.of(frame.iloc[:, j]) for j in range(len(names))))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A fresh DataFrame that its receiver may change or empty as it likes."""
+        return pd.DataFrame({name: cells.series() for name, cells in zip(self.names, self.columns, strict=True)})
+
+    @property
+    def rows(self) -> int:
+        return len(self.columns[0].codes) if self.columns else 0
+
+    def column(self, name: str) -> Cells:
+        return self.columns[self.names.index(name)]
+
+    def selecting(self, names: Sequence[str]) -> Table:
+        return Table(tuple(names), tuple(self.column(name) for name in names))
+
+    def taking(self, rows: npt.NDArray[Any]) -> Table:
+        return Table(self.names, tuple(cells.taking(rows) for cells in self.columns))
+
+    def without(self, row: int) -> Table:
+        """D⁻ⁱ: the table less one row, the others in their order."""
+        return Table(self.names, tuple(cells.without(row) for cells in self.columns))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what the rows say, whatever order the palettes happen to have."""
+        return _hashed([(name, cells.canonical()) for name, cells in zip(self.names, self.columns, strict=True)])
+
+    @cached_property
+    def orderless_digest(self) -> str:
+        """The same for tables that differ only in the order of their rows or columns."""
+        columns = [(name, cells.alphabetic()) for name, cells in zip(self.names, self.columns, strict=True)]
+        columns.sort(key=lambda column: column[0])
+        order = np.lexsort([cells.codes for _, cells in columns]) if columns else np.zeros(0, dtype=np.intp)
+        return _hashed([(name, cells.taking(order)) for name, cells in columns])
+
+
+def _hashed(columns: Sequence[tuple[str, Cells]]) -> str:
+    state = hashlib.sha256()
+    for name, cells in columns:
+        for word in (name, cells.palette.dtype.kind, *map(repr, cells.palette.tolist())):
+            encoded = word.encode()
+            state.update(len(encoded).to_bytes(8, "little") + encoded)
+        state.update(cells.codes.astype("<i4").tobytes())
+    return state.hexdigest()

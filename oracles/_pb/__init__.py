@@ -1,1 +1,0 @@
-"""Messages generated from proto/oracle/v1/oracle.proto; `python -m oracles._pb.generate` makes them afresh."""

@@ -1,0 +1,1 @@
+"""How an auditor reaches an anonymizer: one module per transport."""

@@ -1,0 +1,202 @@
+"""An anonymizer behind HTTP: http:// and https:// addresses of servers that speak the protocol (PROTOCOL.md §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError, did_you_mean
+from harness.vocabulary.oracle import Ask, Release
+from oracles.clients.upload import Sender
+from oracles.clients.web import JSON_BYTES, Incoming, Reply, Web, problem, require_few_parts, retry_after
+from oracles.untrusted import TOKEN_HINT, quoted
+from oracles.wire import json_form, messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Description, Question, Refused
+
+Encoding = Literal["auto", "protobuf", "json"]
+TYPES = {"protobuf": "application/x-protobuf", "json": "application/json"}
+CARD, DATA, ANSWERS = "/v1/card", "/v1/data/", "/v1/answers"
+SMALL = 1 << 20  # bytes of a card, a digest or a problem
+
+
+class Rest:
+    """The oracle at an address; may be asked by many threads at once.
+
+    `encoding` "auto" takes protobuf where the server has it. `timeout` is how many seconds an answer may take in
+    all, `max_reply_bytes` how large a release may be. What else a connection needs are the options of web.Web:
+    `token_env`, `ca`, `cert`, `key`, `headers`.
+    """
+
+    def __init__(
+        self, address: str, *, encoding: Encoding = "auto", max_reply_bytes: int | None = None, **web: Any
+    ) -> None:
+        if encoding not in get_args(Encoding):
+            hint = did_you_mean(str(encoding), get_args(Encoding))
+            raise InputError(f"{address}: encoding {encoding!r} is not known; {hint}")
+        self._recipe = address, {**web, "encoding": encoding, "max_reply_bytes": max_reply_bytes}
+        self._web = Web(address, **web)
+        try:
+            description = self._described(encoding)
+        except BaseException:
+            self._web.close()
+            raise
+        self.max_reply_bytes = max_reply_bytes or (JSON_BYTES if self.encoding == "json" else messages.MOST_BYTES)
+        self._sender = Sender(self, description)
+        self.card = description.card
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, self._recipe
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        return self._web.traffic
+
+    def answer(self, ask: Ask) -> Iterator[Release]:
+        return self._sender.answer(ask)
+
+    def close(self) -> None:
+        self._web.close()
+
+    def _described(self, encoding: Encoding) -> Description:
+        """The card, and in which form the server speaks from now on."""
+        wanted = ", ".join(TYPES.values()) if encoding == "auto" else TYPES[encoding]
+        with self._web.exchange("GET", CARD, headers={"Accept": wanted}, seconds=messages.DESCRIBE_SECONDS) as incoming:
+            reply = self._good(incoming.whole(SMALL), CARD)
+        found = next((name for name, kind in TYPES.items() if kind == reply.content_type), None)
+        if found is None or encoding not in ("auto", found):
+            raise ReleaseError(f"{self._web.base}{CARD} {_odd_type(reply, wanted)}")
+        self.encoding = found
+        try:
+            if found == "json":
+                return json_form.read_description(json_form.loaded(reply.body))
+            return messages.unpack_description(messages.parsed(pb.DescribeReply, reply.body))
+        except ReleaseError as error:
+            raise ReleaseError(f"{self._web.base}: {error}") from None
+
+    # ---- the link that sending needs
+
+    def pack(self, data: Dataset) -> bytes:
+        if self.encoding == "json":
+            return json_form.dumped(json_form.json_dataset(data))
+        return messages.pack_dataset(data).SerializeToString()
+
+    def put(self, digest: str, body: bytes) -> str:
+        with self._web.exchange("PUT", DATA + digest, body=body, headers=self._headers) as incoming:
+            reply = self._good(incoming.whole(SMALL), DATA)
+        if self.encoding == "json":
+            return str(json_form.loaded(reply.body).get("digest"))
+        return messages.parsed(pb.PutReply, reply.body).digest
+
+    def ask(self, question: Question) -> Iterator[Release]:
+        return self._ask_json(question) if self.encoding == "json" else self._ask_protobuf(question)
+
+    def _ask_protobuf(self, question: Question) -> Iterator[Release]:
+        request = messages.sized(messages.pack_question(question), self._sender.description.request_bytes)
+        body = request.SerializeToString()
+        with self._web.exchange("POST", ANSWERS, body=body, headers=self._headers) as incoming:
+            if incoming.status != 200 or not _has_type(incoming, "protobuf"):
+                self._good(incoming.whole(SMALL), ANSWERS)
+            yield from messages.assembled(_parts(incoming.pieces), self._expected(question), self.max_reply_bytes)
+
+    def _ask_json(self, question: Question) -> Iterator[Release]:
+        """JSON cannot be read in pieces, so a long question is cut into shorter ones whose replies stay small."""
+        done, step = 0, question.draws if self.card.releases == "predictions" else 1
+        while done < question.draws:
+            seed = (question.seed + done) % 2**63
+            part = replace(question, draws=min(step, question.draws - done), seed=seed)
+            body = self._posted(json_form.dumped(json_form.json_question(part)))
+            require_few_parts(body, self.max_reply_bytes)
+            yield from json_form.read_releases(json_form.loaded(body), self._expected(part))
+            done += part.draws
+            step = max(1, self.max_reply_bytes // 4 * part.draws // max(1, len(body)))
+
+    def _posted(self, body: bytes) -> bytes:
+        limit = self._sender.description.request_bytes
+        if len(body) > limit:
+            raise Refused(f"the question takes {len(body)} bytes; the oracle takes {limit}", code="TOO_LARGE")
+        with self._web.exchange("POST", ANSWERS, body=body, headers=self._headers) as incoming:
+            return self._good(incoming.whole(self.max_reply_bytes), ANSWERS).body
+
+    def _expected(self, question: Question) -> int:
+        return 1 if self.card.releases == "predictions" else question.draws
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"Content-Type": TYPES[self.encoding], "Accept": TYPES[self.encoding]}
+
+    def _good(self, reply: Reply, path: str) -> Reply:
+        """The reply, if it is a success in the form that was asked for."""
+        if reply.status not in (200, 201):
+            raise _refusal(reply, self._web.base + path)
+        if path != CARD and reply.content_type != TYPES[self.encoding]:
+            raise ReleaseError(f"{self._web.base}{path} {_odd_type(reply, TYPES[self.encoding])}")
+        return reply
+
+
+def _again(address: str, options: dict[str, Any]) -> Rest:
+    return Rest(address, **options)
+
+
+def _has_type(incoming: Incoming, encoding: str) -> bool:
+    return incoming.headers.get("content-type", "").partition(";")[0].strip().lower() == TYPES[encoding]
+
+
+def _odd_type(reply: Reply, wanted: str) -> str:
+    kind = f"the content type {quoted(reply.content_type)}" if reply.content_type else "no content type"
+    return f"replied with {kind}; expected {wanted}; it begins {quoted(reply.body.strip())}"
+
+
+def _refusal(reply: Reply, where: str) -> OracleError:
+    """What an error status means: the problem in its body if it can be read, else the status itself."""
+    said: Refused | None = None
+    try:
+        if reply.content_type == TYPES["json"] and isinstance((found := json_form.loaded(reply.body)).get("code"), str):
+            said = json_form.read_problem(found)
+        elif reply.content_type == TYPES["protobuf"]:
+            said = messages.unpack_problem(messages.parsed(pb.Problem, reply.body))
+    except ReleaseError:
+        said = None
+    if said is not None:
+        after = said.retry_after if said.retry_after is not None else retry_after(reply.headers)
+        hint = f"; {TOKEN_HINT}" if said.code == "UNAUTHENTICATED" else ""
+        return Refused(f"{where} refused: {said}{hint}", code=said.code, retry_after=after)
+    error = problem(reply, where)
+    return Refused(str(error), code="TOO_LARGE") if reply.status == 413 else error
+
+
+def _parts(pieces: Iterator[bytes]) -> Iterator[pb.Part]:
+    """The parts of an answer, whose end must be said."""
+    source = _Source(pieces)
+    sent = 0
+    while (reply := messages.read_frame(source.read, pb.Reply)) is not None:
+        kind = reply.WhichOneof("kind")
+        if kind == "problem":
+            raise messages.unpack_problem(reply.problem)
+        if kind == "done":
+            messages.check_done(reply.done, sent)
+            if source.read(1):
+                raise ReleaseError("it said that it was done, and sent something more")
+            return
+        if kind != "part":
+            raise ReleaseError(f"it replied {kind or 'something unknown'} where part or done was expected")
+        sent += not reply.part.more
+        yield reply.part
+    raise OracleError("the reply broke off before it was done", retryable=True)
+
+
+class _Source:
+    """Pieces of any length, read as one stream."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._left = pieces, bytearray()
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, or fewer where the stream ends."""
+        while len(self._left) < size and (piece := next(self._pieces, None)) is not None:
+            self._left += piece
+        taken = bytes(self._left[:size])
+        del self._left[:size]
+        return taken

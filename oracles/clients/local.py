@@ -1,0 +1,91 @@
+"""An anonymizer that lives in this process: any callable f(df), f(df, seed) or f(df, rng)."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.vocabulary.errors import InputError, OracleError
+from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.release import as_release
+from harness.vocabulary.table import Table
+
+
+class Local:
+    """A callable as an oracle. It always gets a fresh copy of the data: some empty their argument."""
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any] | None = None) -> None:
+        self.function = function
+        self.options = dict(options or {})
+        self.randomness = _randomness(function, self.options)
+        seeded = True if self.randomness else None
+        self.card = Card(_name(function), randomized=seeded, seedable=bool(seeded))
+
+    def answer(self, ask: Ask) -> Iterator[Table]:
+        for seed in ask.seeds():
+            returned = self._call(ask, seed)
+            released = as_release(returned)
+            if not isinstance(released, Table):
+                raise OracleError(f"the anonymizer returned a {type(returned).__name__}; expected a DataFrame")
+            yield released
+
+    def _call(self, ask: Ask, seed: int) -> Any:
+        """One release; an exception of the callable is told with its last line, not with its traceback."""
+        randomness: dict[str, Any] = {}
+        if self.randomness:
+            randomness = {self.randomness: seed if self.randomness == "seed" else np.random.default_rng(seed)}
+        try:
+            return self.function(ask.table.to_frame(), **randomness, **self.options)
+        except (Exception, SystemExit) as error:  # one that leaves by sys.exit must not end the audit as "holds"
+            raise OracleError(f"the anonymizer raised {type(error).__name__}: {_said(error)}{_where(error)}") from error
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _said(error: BaseException) -> str:
+    """What an exception says, in one line and never long."""
+    try:
+        return " ".join(str(error).split())[:300]
+    except Exception:
+        return "(it cannot even say what)"
+
+
+def _where(error: BaseException) -> str:
+    """The line of the anonymizer's own file that was being run, not the depths of a library."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is ours
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})" if own else ""
+
+
+def _name(function: Callable[..., Any]) -> str:
+    plain = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return f"{getattr(function, '__module__', None) or '?'}:{plain}"
+
+
+def _randomness(function: Callable[..., Any], options: Mapping[str, Any]) -> str | None:
+    """Which keyword the callable takes its randomness from, after checking that the options fit it too."""
+    if inspect.iscoroutinefunction(function):
+        raise InputError(f"the anonymizer {_name(function)} is async; wrap it in a plain function that awaits it")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # builtins without a signature take the data and nothing else
+        return None
+    randomness = next((name for name in ("seed", "rng") if name in signature.parameters and name not in options), None)
+    keywords = {**options, **({randomness: None} if randomness else {})}
+    try:
+        signature.bind(None, **keywords)
+    except TypeError as error:
+        raise InputError(
+            f"the anonymizer {_name(function)}{signature} cannot be called as f(df{_arguments(keywords)}): {error}"
+        ) from None
+    return randomness
+
+
+def _arguments(keywords: Mapping[str, Any]) -> str:
+    return "".join(f", {name}=…" for name in keywords)

@@ -1,0 +1,328 @@
+"""A process that stays: asked many times over its standard input and output, in frames of the oracle protocol."""
+
+from __future__ import annotations
+
+import math
+import os
+import queue
+import selectors
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import OracleError, ReleaseError
+from harness.vocabulary.oracle import Ask, Release
+from oracles.clients.command import LAST_WORDS, TICK, Running, argv_of, limited
+from oracles.clients.upload import Sender
+from oracles.untrusted import last_words
+from oracles.wire import messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Description, Question
+
+PIECE = 1 << 16
+STARTING = 60.0  # seconds until a process has introduced itself: it may have much to load
+
+
+class Framed:
+    """A command that answers frames; started without a shell, and again when it has died.
+
+    `processes` of them answer as many questions at once. `timeout` is how many seconds may be waited for one
+    answer (at most 60 for the first, its card), `memory` how many bytes of address space each process gets.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        *,
+        processes: int = 1,
+        timeout: float = 300.0,
+        max_reply_bytes: int = messages.MOST_BYTES,
+        memory: int | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> None:
+        self._recipe = (command, {
+            "processes": processes, "timeout": timeout, "max_reply_bytes": max_reply_bytes,
+            "memory": memory, "env": env, "cwd": cwd,
+        })  # fmt: skip
+        argv = argv_of(command, cwd)
+        self.timeout = timeout
+        self._closed = False
+        make = limited(argv, memory), {**os.environ, **(env or {})}, cwd, timeout, max_reply_bytes
+        self._all = [Talk(Path(argv[0]).name, *make) for _ in range(processes)]
+        self._free: queue.LifoQueue[Talk] = queue.LifoQueue()
+        for talk in reversed(self._all):  # the first is asked first, the others are started when needed
+            self._free.put(talk)
+        try:
+            self.description: Description = self._all[0].describe()
+        except BaseException:
+            self.close()
+            raise
+        self.card = self.description.card
+        for talk in self._all:
+            talk.sender = Sender(talk, self.description)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, self._recipe
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes of frames sent and received so far."""
+        return sum(talk.sent for talk in self._all), sum(talk.received for talk in self._all)
+
+    def answer(self, ask: Ask) -> Iterator[Release]:
+        if self._closed:
+            raise OracleError(f"{self.card.name} was closed")
+        try:
+            talk = self._free.get(timeout=self.timeout)
+        except queue.Empty:
+            text = f"{self.card.name} is still busy with other questions after {self.timeout:g} s; allow more processes"
+            raise OracleError(text, retryable=True) from None
+        try:
+            yield from talk.answer(ask)
+        finally:
+            self._free.put(talk)
+
+    def close(self) -> None:
+        """Ends all processes, also under the threads that still wait for one."""
+        self._closed = True
+        while not self._free.empty():
+            self._free.get_nowait().end()
+        for talk in self._all:
+            talk.kill()
+
+
+def _again(command: str | Sequence[str], options: dict[str, Any]) -> Framed:
+    return Framed(command, **options)
+
+
+class Talk:
+    """The conversation with one process. Used by one thread at a time."""
+
+    sender: Sender
+
+    def __init__(
+        self,
+        name: str,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str | None,
+        timeout: float,
+        max_reply_bytes: int,
+    ) -> None:
+        self.name, self.argv, self.env, self.cwd = name, argv, env, cwd
+        self.timeout, self.max_reply_bytes = timeout, max_reply_bytes
+        self._pipes: Pipes | None = None
+        self._midway = False  # a request was sent, and not all of its reply was read
+        self.sent = self.received = 0  # bytes
+
+    def describe(self) -> Description:
+        with self._talking(STARTING):
+            self._say(pb.Request(describe=messages.describe_request()))
+            return messages.unpack_description(self._expect("described").described)
+
+    def answer(self, ask: Ask) -> Iterator[Release]:
+        if self._pipes is None or self._pipes.over():
+            self.end()
+            self.sender.forget_all()
+        with self._talking():
+            yield from self.sender.answer(ask)
+
+    def pack(self, data: Dataset) -> bytes:
+        return messages.pack_dataset(data).SerializeToString()
+
+    def put(self, digest: str, body: bytes) -> str:
+        for request in messages.put_requests(digest, body):
+            self._say(pb.Request(put=request))
+        return self._expect("kept").kept.digest
+
+    def ask(self, question: Question) -> Iterator[Release]:
+        description = self.sender.description
+        request = messages.sized(messages.pack_question(question), description.request_bytes)
+        self._say(pb.Request(answer=request))
+        most = 1 if description.card.releases == "predictions" else question.draws
+        releases = messages.assembled(self._parts(), most, self.max_reply_bytes)
+        for count, release in enumerate(releases, start=1):
+            if count == most:
+                next(releases, None)  # an asker who leaves with the last release leaves nothing unread
+            yield release
+
+    def _parts(self) -> Iterator[pb.Part]:
+        arrived = 0
+        while (reply := self._expect("part", "done")).WhichOneof("kind") == "part":
+            arrived += not reply.part.more
+            yield reply.part
+        messages.check_done(reply.done, arrived)
+        if self._running().unread:
+            raise ReleaseError("it said that it was done, and sent something more")
+
+    def _say(self, request: pb.Request) -> None:
+        self._midway = True
+        data = messages.frame(request)
+        self._running().write(data)
+        self.sent += len(data)
+
+    def _expect(self, *kinds: str) -> pb.Reply:
+        """The next reply, of one of these kinds; a problem is raised."""
+        pipes = self._running()
+        reply = messages.read_frame(pipes.read, pb.Reply)
+        if reply is None:
+            raise OracleError(f"it ended {pipes.ending()} in the middle of a question", retryable=True)
+        self.received += 4 + reply.ByteSize()
+        kind = reply.WhichOneof("kind")
+        self._midway = kind == "part"
+        if kind == "problem":
+            raise messages.unpack_problem(reply.problem)
+        if kind not in kinds:
+            raise ReleaseError(f"it replied {kind or 'something unknown'} where {' or '.join(kinds)} was expected")
+        return reply
+
+    def _running(self) -> Pipes:
+        if self._pipes is None:
+            self._pipes = Pipes(Running(self.argv, b"", self.env, self.cwd))
+        return self._pipes
+
+    @contextmanager
+    def _talking(self, most: float = math.inf) -> Iterator[None]:
+        """One question and its answer: afterwards the process is ready for the next, or ended."""
+        self._running().left = min(self.timeout, most)
+        try:
+            yield
+        except messages.Refused:  # said in a frame of its own: the conversation can go on
+            raise
+        except OracleError as error:
+            text = f"{self.name}: {error}{self._running().last_words()}"
+            self.end()
+            raise type(error)(text, retryable=error.retryable) from None
+        finally:
+            if self._midway:  # nobody will read the rest
+                self.end()
+
+    def kill(self) -> None:
+        """Ends the process while another thread may be waiting for it."""
+        pipes = self._pipes
+        if pipes is not None:
+            pipes.running.kill()
+
+    def end(self) -> None:
+        """Ends the process and all that it started; it begins anew when it is next needed."""
+        pipes, self._pipes, self._midway = self._pipes, None, False
+        if pipes is not None:
+            pipes.close()
+
+
+class Pipes:
+    """The three streams of a process; never waits longer than the `left` seconds."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.left = 0.0
+        self._buffer = bytearray()
+        self._words = bytearray()
+        self._selector = selectors.DefaultSelector()
+        process = running.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._stdin, self._stdout, self._stderr = (
+            stream.fileno() for stream in (process.stdin, process.stdout, process.stderr)
+        )
+        for number in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(number, False)
+        self._selector.register(self._stdout, selectors.EVENT_READ)
+        self._selector.register(self._stderr, selectors.EVENT_READ)
+        self._ended = self._gone = False
+
+    @property
+    def unread(self) -> bool:
+        """Whether something has arrived that nobody asked for."""
+        return bool(self._buffer)
+
+    def over(self) -> bool:
+        """Whether the process has ended; not reaped yet, so that what it left behind can be ended with it."""
+        process = self.running.process
+        if process.returncode is not None:
+            return True
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+    def write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        self._selector.register(self._stdin, selectors.EVENT_WRITE)
+        try:
+            while rest:
+                if self._stdin in self._wait():
+                    rest = rest[os.write(self._stdin, rest[: 1 << 20]) :]
+                elif self._gone:
+                    raise BrokenPipeError
+        except (BrokenPipeError, ConnectionResetError):
+            raise OracleError(f"it ended {self.ending()} instead of reading a question", retryable=True) from None
+        finally:
+            self._selector.unregister(self._stdin)
+
+    def read(self, size: int) -> bytes:
+        """So many bytes of standard output, fewer where it ends."""
+        while len(self._buffer) < size and not self._ended:
+            if self._stdout in self._wait():
+                piece = os.read(self._stdout, max(PIECE, min(size, 1 << 20)))
+                self._ended = not piece
+                self._buffer += piece
+            else:
+                self._ended = self._gone
+        found = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return found
+
+    def _wait(self) -> set[int]:
+        """The streams that are ready, perhaps none once the process is gone; standard error is heard on the way.
+
+        A process may leave a child behind that holds its streams open, so their end does not tell of its own.
+        """
+        while True:
+            self._gone = self.over()
+            began = time.monotonic()
+            patience = 0.0 if self._gone else max(0.0, min(TICK, self.left))
+            ready = {int(key.fd) for key, _ in self._selector.select(patience)}
+            self.left -= time.monotonic() - began
+            if self._stderr in ready:
+                self._listen()
+            if ready or self._gone:
+                return ready
+            if self.left <= 0:
+                raise OracleError("it did not answer in time", retryable=True)
+
+    def _listen(self) -> bool:
+        """Whether there was something to hear; where there is nothing more to come, nobody listens again."""
+        try:
+            piece = os.read(self._stderr, PIECE)
+        except BlockingIOError:
+            return False
+        self._words += piece
+        del self._words[:-LAST_WORDS]
+        if not piece and self._stderr in self._selector.get_map():
+            self._selector.unregister(self._stderr)
+        return bool(piece)
+
+    def ending(self) -> str:
+        """How the process ended, once its output has; one that only closed its output is given a second."""
+        patience = time.monotonic() + 1.0
+        while not self.over():
+            if time.monotonic() > patience:
+                return "its output"
+            time.sleep(0.005)
+        self.running.end()
+        status = self.running.process.returncode
+        return f"by signal {-status}" if status < 0 else f"with status {status}"
+
+    def last_words(self) -> str:
+        """The end of its standard error, as errors quote it."""
+        for _ in range(64):  # a pipe's worth; a process may go on for ever
+            if not self._listen():
+                break
+        return last_words(self._words)
+
+    def close(self) -> None:
+        self._selector.close()
+        self.running.release()

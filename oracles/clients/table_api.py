@@ -1,0 +1,233 @@
+"""A web service that takes a table and gives one back, and knows nothing of our protocol: CSV or JSON records."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+from urllib.parse import quote
+
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError, did_you_mean
+from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.table import Cells, Table
+from oracles.clients.web import JSON_BYTES, Reply, Web, on_the_same_host, problem, require_few_parts
+from oracles.untrusted import checked_columns, quoted
+from oracles.wire.csv_text import checked_delimiter, from_csv, to_csv
+
+Format = Literal["csv", "json-records"]
+CSV_TYPES = ("text/csv", "application/csv", "text/plain", "application/octet-stream", "")
+CSV_BYTES = 16 << 20  # of a CSV reply: read, it may take thirty times as much
+SEED_PLACES = ("query", "field", "header")
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """How one service wants to be asked, as written under `plain` in audit.toml.
+
+    `field` names the form field that carries the table (else it is the raw body), `fields` what else the form
+    holds. `names` maps our columns to the service's. `seed` says where a seed goes: "query:seed", "field:seed" or
+    "header:X-Seed". JSON records stand under `request_key` and `reply_key` ("result.rows") or are the whole body.
+    A 202 with a Location is asked every `interval` seconds, at most `deadline` seconds.
+    """
+
+    path: str = ""
+    method: Literal["POST", "PUT"] = "POST"
+    format: Format = "csv"
+    field: str | None = None
+    fields: Mapping[str, str] | None = None
+    names: Mapping[str, str] | None = None
+    headers: Mapping[str, str] | None = None
+    seed: str | None = None
+    delimiter: str | None = None
+    columns: Sequence[str] = ()
+    request_key: str | None = None
+    reply_key: str | None = None
+    interval: float = 1.0
+    deadline: float = 600.0
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Mapped:
+        known = [item.name for item in fields(cls)]
+        unknown = next((name for name in said if name not in known), None)
+        if unknown is not None:
+            raise InputError(f"plain: unknown key {unknown!r}; {did_you_mean(unknown, known)}")
+        return cls(**said)
+
+    def __post_init__(self) -> None:
+        if self.format not in get_args(Format):
+            hint = did_you_mean(str(self.format), get_args(Format))
+            raise InputError(f"plain: format {self.format!r} is not known; {hint}")
+        checked_delimiter(self.delimiter)
+        if self.method not in ("POST", "PUT"):
+            raise InputError(f'plain: method must be "POST" or "PUT", not {self.method!r}')
+        if self.seed is not None and (self.seed_place not in SEED_PLACES or not self.seed_name):
+            raise InputError(f'plain: seed must be "query:NAME", "field:NAME" or "header:NAME", not {self.seed!r}')
+        if self.seed_place == "field" and self.field is None and (self.format == "csv" or self.request_key is None):
+            needed = "field" if self.format == "csv" else "request_key"
+            raise InputError(f"plain: a seed can only be a field beside the table; say where that goes with {needed}")
+
+    @property
+    def seed_place(self) -> str:
+        return (self.seed or "").partition(":")[0]
+
+    @property
+    def seed_name(self) -> str:
+        return (self.seed or "").partition(":")[2]
+
+    def renamed(self, names: Sequence[str], *, back: bool = False) -> tuple[str, ...]:
+        pairs = self.names or {}
+        changes = {theirs: ours for ours, theirs in pairs.items()} if back else pairs
+        return tuple(changes.get(name, name) for name in names)
+
+
+class Plain:
+    """POST a table, get a table: one request per release."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        plain: Mapping[str, Any],
+        randomized: bool | None = None,
+        name: str | None = None,
+        max_reply_bytes: int | None = None,
+        **web: Any,
+    ) -> None:
+        own = {"plain": plain, "randomized": randomized, "name": name, "max_reply_bytes": max_reply_bytes}
+        self._recipe = address, {**web, **own}
+        self.mapped = Mapped.of(plain)
+        self.max_reply_bytes = max_reply_bytes or (CSV_BYTES if self.mapped.format == "csv" else JSON_BYTES)
+        self._web = Web(address, **web)
+        seedable = self.mapped.seed is not None
+        if randomized is None and seedable:  # else two equal questions, having equal seeds, would prove nothing
+            randomized = True
+        self.card = Card(name or address, randomized=randomized, seedable=seedable, computes_here=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, self._recipe
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        return self._web.traffic
+
+    def answer(self, ask: Ask) -> Iterator[Table]:
+        table = Table(self.mapped.renamed(ask.table.names), ask.table.columns)
+        written = to_csv(table) if self.mapped.format == "csv" else _records(table)
+        for seed in ask.seeds():
+            yield self._release(self._asked(written, seed), table.names)
+
+    def close(self) -> None:
+        self._web.close()
+
+    def _asked(self, written: Any, seed: int) -> Reply:
+        mapped = self.mapped
+        params: dict[str, str] = {}
+        fields, headers = dict(mapped.fields or {}), dict(mapped.headers or {})
+        if mapped.seed is not None:
+            {"query": params, "field": fields, "header": headers}[mapped.seed_place][mapped.seed_name] = str(seed)
+        body, kind = self._body(written, fields)
+        accepted = "text/csv" if mapped.format == "csv" else "application/json"
+        headers = {"Content-Type": kind, "Accept": accepted, **headers}
+        with self._web.exchange(mapped.method, mapped.path, body=body, headers=headers, params=params) as incoming:
+            reply = incoming.whole(self.max_reply_bytes)
+        return self._awaited(reply, headers) if reply.status == 202 else self._good(reply)
+
+    def _body(self, written: Any, fields: Mapping[str, str]) -> tuple[bytes, str]:
+        mapped = self.mapped
+        if mapped.format == "json-records":
+            whole = written if mapped.request_key is None else {**fields, mapped.request_key: written}
+            content, kind = json.dumps(whole, ensure_ascii=False, allow_nan=False).encode(), "application/json"
+        else:
+            content, kind = written, "text/csv"
+        return (content, kind) if mapped.field is None else _form(mapped.field, content, kind, fields)
+
+    def _awaited(self, reply: Reply, headers: Mapping[str, str]) -> Reply:
+        """The result of a job: what stands at its location once that is there."""
+        kept = {name: value for name, value in headers.items() if name != "Content-Type"}
+        location = reply.headers.get("location", "")
+        place = on_the_same_host(self._web.base + self.mapped.path, location)
+        if not location or place is None:
+            raise OracleError(f"the reply 202 names no Location on the same host; it says {quoted(location)}")
+        end = time.monotonic() + self.mapped.deadline
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(self.mapped.interval, left))
+            with self._web.exchange("GET", place, headers=kept, seconds=max(1.0, left)) as incoming:
+                reply = incoming.whole(self.max_reply_bytes)
+            if reply.status != 202:
+                return self._good(reply)
+        raise OracleError(f"the job at {quoted(place)} was not done after {self.mapped.deadline:g} s", retryable=True)
+
+    def _good(self, reply: Reply) -> Reply:
+        if reply.status != 200:
+            raise problem(reply, self._web.base + self.mapped.path)
+        kind, csv = reply.content_type, self.mapped.format == "csv"
+        if kind not in CSV_TYPES if csv else not ("json" in kind or kind in ("text/plain", "")):
+            raise ReleaseError(
+                f"the reply has the content type {quoted(kind)}; expected {'text/csv' if csv else 'application/json'}; "
+                f"it begins {quoted(reply.body.strip())}"
+            )
+        return reply
+
+    def _release(self, reply: Reply, names: Sequence[str]) -> Table:
+        mapped = self.mapped
+        if mapped.format == "csv":
+            table = from_csv(reply.body, names, delimiter=mapped.delimiter, columns=mapped.columns)
+        else:
+            table = _from_records(_inside(reply.body, mapped.reply_key, self.max_reply_bytes))
+        return Table(mapped.renamed(table.names, back=True), table.columns)
+
+
+def _again(address: str, options: dict[str, Any]) -> Plain:
+    return Plain(address, **options)
+
+
+def _form(field: str, content: bytes, kind: str, others: Mapping[str, str]) -> tuple[bytes, str]:
+    """A multipart form with the table as a file."""
+    edge = secrets.token_hex(16)
+    start = f'--{edge}\r\nContent-Disposition: form-data; name="'
+    texts = [f'{start}{quote(name)}"\r\n\r\n{value}\r\n' for name, value in others.items()]
+    file = f'{start}{quote(field)}"; filename="table.{kind.rpartition("/")[2]}"\r\nContent-Type: {kind}\r\n\r\n'
+    body = b"".join([*(text.encode() for text in texts), file.encode(), content, f"\r\n--{edge}--\r\n".encode()])
+    return body, f"multipart/form-data; boundary={edge}"
+
+
+def _records(table: Table) -> list[dict[str, Any]]:
+    columns = [_plain_cells(cells) for cells in table.columns]
+    return [dict(zip(table.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _plain_cells(cells: Cells) -> list[Any]:
+    palette = [*cells.palette.tolist(), None]
+    return [palette[code] for code in cells.codes.tolist()]
+
+
+def _inside(body: bytes, key: str | None, most: int) -> Any:
+    """The part of a JSON reply that holds the records."""
+    require_few_parts(body, most)
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ReleaseError(f"the reply is not JSON; it begins {quoted(body.strip())}") from None
+    for part in key.split(".") if key else ():
+        if not isinstance(found, dict) or part not in found:
+            raise ReleaseError(f"the reply has nothing under {key!r} (reply_key)")
+        found = found[part]
+    return found
+
+
+def _from_records(records: Any) -> Table:
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise ReleaseError("the reply is not a JSON list of records; say where it stands in the reply with reply_key")
+    if not records:
+        raise ReleaseError("the reply is an empty list; expected one record per released row")
+    names = checked_columns(list(records[0]))
+    other = next((row for row, record in enumerate(records) if record.keys() != records[0].keys()), None)
+    if other is not None:
+        raise ReleaseError(f"record {other} of the reply has not the fields of the first, {quoted(str(list(names)))}")
+    try:
+        return Table(names, tuple(Cells.of([record[name] for record in records]) for name in names))
+    except (UnicodeError, OverflowError) as error:
+        raise ReleaseError(f"the reply holds a cell that is no text or number: {error}") from None

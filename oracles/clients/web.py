@@ -1,0 +1,362 @@
+"""One HTTP exchange with a server nobody trusts: bounded in time and size. Knows requests, not what is said."""
+
+from __future__ import annotations
+
+import email.utils
+import os
+import ssl
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import requests
+import urllib3
+
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from oracles.deadline import Watch, WatchedAdapter
+from oracles.untrusted import LONGEST_PAUSE, SAID, TOKEN_HINT, quoted
+
+PIECE = 1 << 16
+MOST_REDIRECTS = 5
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+JSON_BYTES = 8 << 20  # of a JSON reply: read, it may take twenty times as much
+BYTES_PER_PART = 16  # of what is allowed, for each list or object
+TRY_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A whole reply, decompressed."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A reply whose body is still on its way."""
+
+    status: int
+    headers: Mapping[str, str]
+    pieces: Iterator[bytes]  # decompressed, each at most PIECE bytes
+
+    def whole(self, most: int) -> Reply:
+        """The reply with all of its body, which may have so many bytes at most."""
+        body = bytearray()
+        for piece in self.pieces:
+            body += piece
+            if len(body) > most:
+                large = f"the reply has more than {most} bytes (decompressed)"
+                raise ReleaseError(f"{large}; raise the option max_reply_bytes if that is right")
+        return Reply(self.status, self.headers, bytes(body))
+
+
+def require_few_parts(body: bytes, most_bytes: int) -> None:
+    """A megabyte of JSON can hold so many small lists and objects that they fill the memory when read."""
+    most = most_bytes // BYTES_PER_PART
+    if body.count(b"[") + body.count(b"{") > most:
+        large = f"the JSON reply has more than {most} lists and objects"
+        raise ReleaseError(f"{large}; raise the option max_reply_bytes if that is right")
+
+
+class Web:
+    """A base address and how to talk to it: one session per thread, TLS verified, a token, proxies as configured."""
+
+    def __init__(
+        self,
+        base: str,
+        *,
+        timeout: float = 300.0,
+        ca: str | None = None,
+        cert: str | None = None,
+        key: str | None = None,
+        token_env: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.base, self.timeout = _base(base), timeout
+        self._verify: str | bool = _existing("ca", ca) if ca else True
+        if key is not None and cert is None:
+            raise InputError("key belongs to a certificate; give that as the option cert")
+        files = [_existing(name, file) for name, file in (("cert", cert), ("key", key)) if file]
+        self._cert: Any = tuple(files) if len(files) == 2 else files[0] if files else None
+        self._auth = _Bearer(_token(token_env, self.base))
+        self._headers = {"Accept-Encoding": "gzip", "User-Agent": "anonymizer-harness", **(headers or {})}
+        self._mine = threading.local()
+        self._lock = threading.Lock()
+        self._sessions: list[requests.Session] = []
+        self._sent = self._received = 0
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes of bodies sent and received so far, as they were on the wire."""
+        return self._sent, self._received
+
+    def close(self) -> None:
+        with self._lock:
+            for session in self._sessions:
+                session.close()
+
+    @contextmanager
+    def exchange(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> Iterator[Incoming]:
+        """Sends a request and gives its reply; all of it must be over within the timeout, however it trickles."""
+        address = path if "://" in path else self.base + path
+        seconds = self.timeout if seconds is None else min(seconds, self.timeout)
+        with Watch(seconds) as watch, _told(self.base, watch):
+            response = self._followed(method, address, body, {**self._headers, **(headers or {})}, params, seconds)
+            with response:
+                lowered = {name.lower(): value for name, value in response.headers.items()}
+                yield Incoming(response.status_code, lowered, self._pieces(response))
+
+    def _followed(
+        self,
+        method: str,
+        address: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        params: Mapping[str, str] | None,
+        seconds: float,
+    ) -> requests.Response:
+        """The first reply that is no redirect."""
+        for _ in range(MOST_REDIRECTS):
+            with self._lock:
+                self._sent += len(body or b"")
+            response = self._session().request(
+                method, address, data=body, headers=dict(headers), params=params, timeout=seconds, stream=True,
+                allow_redirects=False, verify=self._verify, cert=self._cert,
+            )  # fmt: skip
+            if response.status_code not in (301, 302, 303, 307, 308):
+                return response
+            response.close()
+            address, params = self._redirected(method, address, response), None
+        raise OracleError(f"{self.base} redirects more than {MOST_REDIRECTS} times")
+
+    def _redirected(self, method: str, address: str, response: requests.Response) -> str:
+        """Where the server wants us to go: only elsewhere on the same host, and never with a lost body."""
+        location = response.headers.get("location", "")
+        target = on_the_same_host(address, location)
+        if target is None:
+            raise OracleError(
+                f"{self.base} redirects to another host, {quoted(location)}; the data goes only where you "
+                "address it, so give that address itself if it is right"
+            )
+        if method != "GET" and response.status_code not in (307, 308):
+            raise OracleError(
+                f"{self.base} answers {method} with the redirect {response.status_code} to {quoted(target)}, which "
+                "would lose the question; give that address itself if it is right"
+            )
+        return target
+
+    def _pieces(self, response: requests.Response) -> Iterator[bytes]:
+        """The body, decompressed a bounded piece at a time."""
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("identity", "gzip", ""):
+            raise ReleaseError(f"the reply is encoded as {quoted(encoding)}; only gzip was accepted")
+        raw: Iterator[bytes] = response.raw.stream(PIECE, decode_content=False)
+        yield from _gunzipped(self._counted(raw)) if encoding == "gzip" else self._counted(raw)
+
+    def _counted(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            with self._lock:
+                self._received += len(piece)
+            yield piece
+
+    def _session(self) -> requests.Session:
+        session: requests.Session | None = getattr(self._mine, "session", None)
+        if session is None:
+            session = self._mine.session = _Session()
+            session.auth = self._auth  # set even without a token, or requests would look into ~/.netrc
+            for scheme in ("http://", "https://"):
+                session.mount(scheme, WatchedAdapter())
+            with self._lock:
+                self._sessions.append(session)
+        return session
+
+
+def _existing(option: str, file: str) -> str:
+    if not os.path.isfile(file):
+        raise InputError(f"option {option}: there is no file {file!r}")
+    return file
+
+
+def _base(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
+        good = good and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise InputError(f"{address!r} is no address of a web service; expected https://host/path")
+    if parts.username is not None or parts.password is not None:
+        raise InputError("a password in the address would end up in reports; use the option token_env or headers")
+    return address.rstrip("/")
+
+
+def _token(name: str | None, base: str) -> str | None:
+    if name is None:
+        return None
+    if not os.environ.get(name):
+        raise InputError(f"{base}: the environment variable {name} holds no token; set it to the oracle's")
+    parts = urlsplit(base)
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise InputError(f"{base}: a token would travel readable for everybody; use https://")
+    return os.environ[name]
+
+
+def on_the_same_host(here: str, location: str) -> str | None:
+    """Where a location leads from here, unless it leads to another host, scheme or port, or nowhere.
+
+    The step from http up to https on the same name is allowed.
+    """
+    try:
+        found = urljoin(here, location)
+        one, other = urlsplit(here), urlsplit(found)
+        upgrade = (one.scheme, other.scheme) == ("http", "https")
+        same = upgrade or (one.scheme, one.port) == (other.scheme, other.port)
+    except ValueError:
+        return None
+    return found if same and one.hostname == other.hostname else None
+
+
+class _Session(requests.Session):
+    """Looks into no redirect by itself: it would read the whole body of one, however large."""
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        return None
+
+
+class _Bearer(requests.auth.AuthBase):
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._token is not None:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """All members, never more than PIECE bytes at once, whatever a kilobyte of gzip claims to be.
+
+    Bytes that hold nothing would escape every limit, which are of what was unpacked: so there may be few of them.
+    What stands behind the last member is no member, and zlib refuses it.
+    """
+    stream = zlib.decompressobj(wbits=31)
+    taken = given = 0
+    for packed in pieces:
+        taken += len(packed)
+        while packed:
+            if stream.eof:
+                stream = zlib.decompressobj(wbits=31)
+            unpacked = stream.decompress(packed, PIECE)
+            given += len(unpacked)
+            yield unpacked
+            packed = stream.unconsumed_tail or stream.unused_data
+        if taken > 4 * (given + PIECE):
+            raise ReleaseError(f"{taken} bytes of gzip hold {given} bytes; that is no way to compress a reply")
+    while rest := stream.decompress(b"", PIECE):
+        yield rest
+    if not stream.eof:
+        raise OracleError("the compressed reply ends in the middle", retryable=True)
+
+
+# ---- what went wrong, in our words
+
+
+@contextmanager
+def _told(base: str, watch: Watch) -> Iterator[None]:
+    """Whatever the libraries raise as an OracleError that says what happened, and whether asking again may help."""
+    try:
+        yield
+        if watch.late:  # a body without a length just ends when it is cut
+            raise TimeoutError
+    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, zlib.error) as error:
+        if watch.late or isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError):
+            late = f"{base} had not answered completely after {watch.seconds:g} s"
+            raise OracleError(late, retryable=True) from None
+        if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidHeader):
+            raise InputError(f"{base}: {error}") from None
+        if isinstance(error, zlib.error):
+            raise ReleaseError(f"the reply says it is gzip but cannot be decompressed: {error}") from None
+        refused = _certificate_problem(error)
+        if refused is not None:
+            raise OracleError(f"{base}: the connection is not safe: {refused}") from None
+        raise OracleError(f"{base}: {_cause(error)}", retryable=True) from None
+    except OracleError:
+        if watch.late:
+            raise OracleError(f"{base} had not answered completely after {watch.seconds:g} s", retryable=True) from None
+        raise
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and everything it was made from, outermost first."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        inside = getattr(error, "reason", None) or next((a for a in error.args if isinstance(a, Exception)), None)
+        error = inside if isinstance(inside, BaseException) else error.__cause__ or error.__context__
+
+
+def _certificate_problem(error: Exception) -> str | None:
+    for link in _chain(error):
+        if isinstance(link, ssl.SSLCertVerificationError):
+            return link.verify_message
+        if isinstance(link, ssl.SSLError):
+            return link.reason or str(link)
+    return None
+
+
+def _cause(error: Exception) -> str:
+    """The innermost reason that has words."""
+    words = "the connection failed"
+    for link in _chain(error):
+        if isinstance(link, OSError) and link.strerror:
+            words = link.strerror
+        elif isinstance(link, urllib3.exceptions.ProtocolError | urllib3.exceptions.IncompleteRead):
+            words = "the connection was dropped in the middle of the reply"
+    return words
+
+
+def problem(reply: Reply, what: str, message: str = "") -> OracleError:
+    """A reply with another status than success, as an error; `message` is what a protocol found in its body."""
+    said = message or _brief(reply)
+    text = f"{what} answered with status {reply.status}{': ' + said if said else ''}"
+    if reply.status in (401, 403):
+        text += f"; {TOKEN_HINT}"
+    return OracleError(text, retryable=reply.status in TRY_AGAIN, retry_after=retry_after(reply.headers))
+
+
+def _brief(reply: Reply) -> str:
+    if "html" in reply.content_type:
+        return f"a web page beginning {quoted(reply.body.strip())}"
+    return quoted(reply.body.strip(), SAID) if reply.body.strip() else ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a Retry-After header asks for, written as a number or as a date."""
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text), LONGEST_PAUSE)
+    with suppress(ValueError, TypeError, OverflowError):
+        return min(max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time()), LONGEST_PAUSE)
+    return None

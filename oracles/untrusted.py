@@ -1,0 +1,62 @@
+"""What the other side says, made fit for this one: text to be shown, names, seconds. Knows no transport.
+
+A stranger's text reaches a terminal, a report or a log only through `quoted`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from harness.vocabulary.errors import ReleaseError
+
+SHOWN = 120  # characters of a foreign text that an error quotes
+SAID = 500  # of a message that was meant to be read
+LONGEST_NAME = 200
+LONGEST_COLUMN_NAME = 1000
+MOST_COLUMNS = 5000  # to find a name that stands twice takes their square
+LONGEST_PAUSE = 3600.0  # seconds to come back after that are believed
+TOKEN_HINT = "give the token's environment variable as the option token_env"
+
+
+def quoted(text: str | bytes, most: int = SHOWN) -> str:
+    """A stranger's text in one line, short and with everything but plain characters escaped."""
+    if isinstance(text, bytes):
+        text = text[: 4 * most].decode("utf-8", "replace")
+    return repr(text[:most]) + ("…" if len(text) > most else "")
+
+
+def last_words(said: bytes | bytearray) -> str:
+    """The end of a standard error, as errors quote it."""
+    lines = said.decode("utf-8", "replace").splitlines()[-3:]
+    return f"; the end of its standard error: {quoted(' / '.join(lines)[-300:], 300)}" if lines else ""
+
+
+def pause(seconds: Any) -> float | None:
+    """How many seconds to wait because the other side asks for it; what is no such number asks for nothing."""
+    if type(seconds) not in (int, float) or not seconds >= 0:  # NaN is neither
+        return None
+    return float(min(seconds, LONGEST_PAUSE))
+
+
+def checked_name(text: str, what: str) -> str:
+    """A name that can stand in a report: one short line."""
+    if len(text) > LONGEST_NAME or not text.isprintable():
+        raise ReleaseError(f"{what} must be printable text of at most {LONGEST_NAME} characters, not {quoted(text)}")
+    return text
+
+
+def checked_columns(names: Sequence[Any]) -> tuple[str, ...]:
+    """The names of a table's columns: not too many texts, none of them too long or with half a character."""
+    if len(names) > MOST_COLUMNS:
+        raise ReleaseError(f"it sent a table of {len(names)} columns; at most {MOST_COLUMNS} are read")
+    for name in names:
+        if not isinstance(name, str) or len(name) > LONGEST_COLUMN_NAME or _halved(name):
+            most = f"text of at most {LONGEST_COLUMN_NAME} characters"
+            raise ReleaseError(f"the name of a column must be {most}, not {quoted(str(name))}")
+    return tuple(names)
+
+
+def _halved(text: str) -> bool:
+    """Whether JSON's escapes have left half of a pair of surrogates, which no other form can write."""
+    return any("\ud800" <= sign <= "\udfff" for sign in text)

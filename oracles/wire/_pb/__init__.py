@@ -1,0 +1,1 @@
+"""Messages generated from proto/oracle/v1/oracle.proto; `python -m oracles.wire._pb.generate` makes them afresh."""

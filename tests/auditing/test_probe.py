@@ -1,0 +1,226 @@
+"""Boxes that are not what their cards say, and what the first and the last question find."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.auditing.plan import Claim, Plan
+from harness.auditing.probe import first_questions
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import OracleError
+from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.schema import Schema
+from oracles import as_oracle
+from tests import naive
+from tests.anonymizers import jittered
+from tests.auditing.test_procedure import QUASI, audit, table
+
+
+class Box:
+    """Jitters ages; `card` says one thing, `draw` does another."""
+
+    def __init__(self, card: Card, draw):
+        self.card, self.draw, self.asked = card, draw, 0
+
+    def answer(self, ask: Ask):
+        for seed in ask.seeds():
+            self.asked += 1
+            yield self.draw(ask.table.to_frame(), seed, self.asked)
+
+    def close(self): ...
+
+
+def by_seed(data, seed, asked):
+    return jittered(data, np.random.default_rng(seed))
+
+
+def by_clock(data, seed, asked):
+    return jittered(data, np.random.default_rng(asked))
+
+
+def plain(data, seed, asked):
+    return data
+
+
+def opening(box, rows=30):
+    data = Dataset.from_frame(table(rows), Schema(QUASI, "ill"))
+    return first_questions(Plan(data, Claim(0.1)), box)
+
+
+SEEDED = Card("box", randomized=True, seedable=True)
+RANDOM = Card("box", randomized=True)
+FIXED = Card("box", randomized=False)
+SILENT = Card("box")
+
+
+@pytest.mark.parametrize(
+    ("card", "draw", "randomized", "coupled", "note"),
+    [
+        (SEEDED, by_seed, True, True, None),
+        (FIXED, plain, False, True, None),
+        (SILENT, plain, False, True, None),
+        (SILENT, by_clock, True, False, None),
+        (RANDOM, by_clock, True, False, None),
+        (FIXED, by_clock, True, False, "says it is deterministic, but equal questions got different answers"),
+        (SEEDED, by_clock, True, False, "says it honours seeds, but equal questions with equal seeds got different"),
+        (SEEDED, plain, True, True, "20 draws of one question were all the same"),
+        (RANDOM, plain, True, False, "20 draws of one question were all the same"),
+    ],
+)
+def test_the_card_is_believed_as_far_as_the_answers_agree(card, draw, randomized, coupled, note):
+    found = opening(Box(card, draw))
+    assert (found.card.randomized, found.coupled) == (randomized, coupled)
+    assert (found.notes == ()) if note is None else (note in found.notes[0])
+
+
+def test_an_anonymizer_that_shuffles_its_rows_is_still_deterministic():
+    rng = np.random.default_rng(0)
+    found = opening(as_oracle(lambda data: data.sample(frac=1, random_state=int(rng.integers(1 << 30)))))
+    assert not found.card.randomized
+
+
+def test_an_anonymizer_that_minds_the_order_of_rows_is_found_out():
+    def by_position(data: pd.DataFrame) -> pd.DataFrame:
+        return data.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(data["age"])])
+
+    vouching = Card("box", randomized=False, orderless=True)
+    assert not opening(Box(vouching, lambda data, seed, asked: by_position(data))).orderless
+    assert opening(Box(vouching, plain)).orderless
+
+
+class Counted:
+    """A local anonymizer that vouches for something, and counts how often it was asked."""
+
+    def __init__(self, f, orderless):
+        self.card, self.f, self.asked = Card("counted", randomized=False, orderless=orderless), f, []
+
+    def answer(self, ask: Ask):
+        self.asked.append(ask.table.rows)
+        return [self.f(ask.table.to_frame())]
+
+    def close(self): ...
+
+
+def minding(frame):
+    return frame.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(frame["age"])])
+
+
+def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_a_permuted_table_agrees():
+    data = pd.concat([table(10)] * 3, ignore_index=True)
+    oracle = Counted(lambda frame: frame, orderless=True)
+    report = audit(oracle, data)
+    assert oracle.asked.count(29) == 2 + len(
+        data.drop_duplicates()
+    )  # two about a table of that size to see if it repeats
+    assert len(report.findings) == 30
+    twins = [replace(finding, index=0) for finding in report.findings]
+    assert all(twins[index] == twins[index % 10] for index in range(30))
+    assert any("records were examined for all 30" in line for line in report.assumptions)
+
+
+@pytest.mark.parametrize(("f", "orderless"), [(minding, True), (lambda frame: frame, False)])
+def test_equal_records_are_asked_about_one_by_one_if_not(f, orderless):
+    oracle = Counted(f, orderless)
+    report = audit(oracle, pd.concat([table(5)] * 2, ignore_index=True))
+    assert oracle.asked.count(9) == 2 + 10
+    assert any("order of rows makes no difference, but it does" in note for note in report.notes) == orderless
+
+
+def test_a_mondrian_that_breaks_ties_by_position_is_measured_as_it_is():
+    """f(D) may not mind the order of rows while some f(D⁻ⁱ) does: equal records then differ."""
+
+    def halves(frame):
+        ordered = frame.sort_values(["u", "v"], kind="stable").reset_index(drop=True)
+        half = len(ordered) // 2
+        parts = [ordered[:half], ordered[half:]] if half >= 2 else [ordered]
+        return pd.concat([part.assign(**{c: f"{part[c].min()}~{part[c].max()}" for c in "uv"}) for part in parts])
+
+    rows = [
+        [2, 1, "a"],
+        [1, 1, "b"],
+        [1, 0, "b"],
+        [2, 0, "a"],
+        [1, 0, "b"],
+        [2, 0, "b"],
+        [1, 1, "b"],
+        [2, 1, "a"],
+        [1, 1, "b"],
+    ]
+    data = pd.DataFrame(rows, columns=["u", "v", "s"])
+    report = audit(halves, data, quasi={"u": "number", "v": "number"}, sensitive="s")
+    for finding in report.findings:
+        assert finding.distance == pytest.approx(naive.distance(halves, data, finding.index, ["u", "v"], "s"), abs=1e-9)
+
+
+def test_an_oracle_that_remembers_is_caught_by_the_last_question():
+    asked = []
+
+    def tiring(data):
+        asked.append(1)
+        return data if len(asked) < 25 else data.assign(age="*")
+
+    assert any("asked again at the end, got another answer" in note for note in audit(tiring).notes)
+
+
+def test_drift_between_the_halves_of_independent_draws_is_noticed():
+    asked = []
+
+    def drifting(data):
+        asked.append(1)
+        noise = np.random.default_rng(len(asked)).integers(0, 2, len(data))
+        spoilt = noise if len(asked) < 70 else np.ones(len(data))
+        return data.assign(sex=np.where(spoilt, "*", data["sex"]))
+
+    notes = audit(drifting, table(12), draws=80, records=2).notes
+    assert any("its answers drift" in note for note in notes)
+
+
+def test_an_oracle_that_changes_after_its_first_draws_of_the_whole_table_is_noticed():
+    class Tiring:
+        """Predicts at random; ever surer of itself."""
+
+        card = Card("tiring", releases="predictions", randomized=True)
+
+        def __init__(self):
+            self.asked, self.rng = 0, np.random.default_rng(0)
+
+        def answer(self, ask: Ask):
+            self.asked += 1
+            first = self.rng.uniform(0.2, 0.3, ask.draws) + min(self.asked / 40, 0.6)
+            yield np.column_stack([first, 1 - first, np.zeros(ask.draws)])
+
+        def close(self): ...
+
+    assert any("drift" in note for note in audit(Tiring(), draws=60).notes)
+
+
+def test_an_oracle_that_is_random_only_without_a_record_is_not_called_exact():
+    rng = np.random.default_rng(0)
+
+    def sly(data):
+        return data if len(data) == 30 else jittered(data, rng)
+
+    assert audit(sly, draws=5).card.randomized
+
+
+def test_an_audit_does_not_go_on_with_another_oracle(tmp_path):
+    asked = []
+
+    def replaced(data):
+        asked.append(1)
+        if len(asked) == 30:
+            raise RuntimeError("down")
+        return data if len(asked) < 30 else data.assign(age="*")
+
+    with pytest.raises(OracleError, match="down"):
+        audit(replaced, out=tmp_path)
+    with pytest.raises(OracleError, match="it is not the same oracle any more"):
+        audit(replaced, out=tmp_path)
+
+
+def test_steady_independent_draws_are_not_accused():
+    rng = np.random.default_rng(5)
+    notes = audit(lambda data: jittered(data, rng), table(12), draws=40, records=2).notes
+    assert not any("drift" in note for note in notes)

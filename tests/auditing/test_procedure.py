@@ -1,0 +1,234 @@
+"""One record examined, all of them, and what an audit makes of an oracle that is not what it says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import harness
+from harness.auditing.journal import Journal
+from harness.auditing.plan import Claim, Plan
+from harness.auditing.procedure import Audit
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.release import Predictions
+from harness.vocabulary.schema import Schema
+from oracles import as_oracle
+from tests import naive
+from tests.anonymizers import chunks, jittered, suppressing
+
+QUASI = {"age": "number", "sex": "category"}
+
+
+def table(rows=30, seed=0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, rows),
+            "sex": rng.choice(["F", "M"], rows),
+            "ill": rng.choice(["flu", "ulcer", "none"], rows, p=[0.5, 0.1, 0.4]),
+        }
+    )
+
+
+def audit(f, data=None, **options):
+    data = table() if data is None else data
+    return harness.audit(f, data, **{"quasi": QUASI, "sensitive": "ill", "epsilon": 0.1, **options})
+
+
+def test_distances_are_those_of_the_naive_pipeline():
+    data = table(60)
+    report = audit(chunks, data)
+    for finding in report.findings:
+        expected = naive.distance(chunks, data, finding.index, list(QUASI), "ill")
+        assert finding.distance == pytest.approx(expected, abs=1e-9)
+
+
+def test_suppressed_rows_and_an_added_index_column_are_no_obstacle():
+    report = audit(suppressing, table(200))
+    assert len(report.findings) == 200
+    assert "the release adds column 'index', which the data did not have" in report.notes
+
+
+def test_an_anonymizer_may_empty_its_argument():
+    def emptying(data):
+        released = data.copy()
+        for name in list(data.columns):
+            del data[name]
+        return released
+
+    assert audit(emptying).findings == audit(lambda data: data).findings
+
+
+def test_seeded_draws_are_coupled_and_repeatable():
+    first, second = audit(jittered, draws=20), audit(jittered, draws=20)
+    assert first.opening.coupled
+    assert first.to_json() == second.to_json()
+    assert first.findings[0].draws == 20
+    assert audit(jittered, draws=20, seed=1).to_json() != first.to_json()
+
+
+def test_blind_and_indexed_asks_give_the_same_findings():
+    assert audit(jittered, draws=5, blind=True).findings == audit(jittered, draws=5).findings
+
+
+def test_a_callable_that_turns_out_random_is_drawn_independently():
+    rng = np.random.default_rng(0)
+
+    def restless(data):
+        return jittered(data, rng)
+
+    report = audit(restless, table(8), draws=10)
+    assert report.card.randomized
+    assert not report.opening.coupled
+    assert report.findings[0].draws == 10
+    assert report.findings[0].lower < report.findings[0].upper
+
+
+def test_an_oracle_that_lies_about_being_deterministic_is_noticed():
+    class Liar:
+        card = Card("liar", randomized=False)
+        rng = np.random.default_rng(0)
+
+        def answer(self, ask: Ask):
+            return [jittered(ask.table.to_frame(), self.rng) for _ in range(ask.draws)]
+
+        def close(self): ...
+
+    notes = audit(Liar(), table(8), draws=10).notes
+    assert "the oracle says it is deterministic, but equal questions got different answers" in notes
+
+
+class Predictor:
+    """Predicts the relative frequencies of the whole table, plus what the test wants to go wrong."""
+
+    card = Card("predictor", releases="predictions", randomized=False)
+
+    def __init__(self, spoil=lambda rows: rows):
+        self.spoil = spoil
+
+    def answer(self, ask: Ask):
+        counts = ask.table.to_frame()["ill"].value_counts()
+        row = [counts.get(str(value), 0) / counts.sum() for (value,) in ask.data.sensitive_domain]
+        yield self.spoil(np.array([row] * ask.draws))
+
+    def close(self): ...
+
+
+def test_predictions_pass_straight_through():
+    data = table(10)
+    report = audit(Predictor(), data)
+    shares = data["ill"].value_counts(normalize=True)
+    labels = report.plan.data.sensitive_labels
+    assert report.findings[0].present == pytest.approx([shares[label] for label in labels])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda rows: rows * 2, "not probabilities"),
+        (lambda rows: rows[:, :1], "shape"),
+        (lambda rows: pd.DataFrame({"a": [1]}), "its card says it releases predictions"),
+        (lambda rows: None, "returned nothing"),
+        (lambda rows: Predictions(rows * np.nan), "not probabilities"),
+    ],
+)
+def test_bad_predictions_end_in_an_error_that_names_oracle_and_question(spoil, why):
+    with pytest.raises(harness.ReleaseError, match=f"oracle 'predictor', asked for f\\(D\\): .*{why}"):
+        audit(Predictor(spoil), table(10))
+
+
+@pytest.mark.parametrize(("releases", "why"), [([], "0 releases"), ([1, 1], "more releases")])
+def test_too_few_or_too_many_releases_are_an_error(releases, why):
+    class Miscounting:
+        card = Card("miscounting")
+
+        def answer(self, ask: Ask):
+            return [ask.table for _ in releases]
+
+        def close(self): ...
+
+    with pytest.raises(harness.ReleaseError, match=why):
+        audit(Miscounting())
+
+
+def test_draws_are_asked_in_portions_of_the_cards_size():
+    asked = []
+
+    class Small:
+        card = Card("small", randomized=True, seedable=True, max_draws=3)
+
+        def answer(self, ask: Ask):
+            asked.append((ask.draws, ask.seed))
+            return [jittered(ask.table.to_frame(), np.random.default_rng(seed)) for seed in ask.seeds()]
+
+        def close(self): ...
+
+    whole = audit(jittered, table(6), draws=7)
+    assert audit(Small(), table(6), draws=7).findings == whole.findings
+    assert max(draws for draws, _ in asked) == 3
+
+
+def plan(data=None) -> Plan:
+    return Plan(Dataset.from_frame(table() if data is None else data, Schema(QUASI, "ill")), Claim(0.1))
+
+
+def test_the_stream_yields_each_target_once_and_the_journal_holds_it(tmp_path):
+    with Journal(tmp_path / "journal.jsonl", {"plan": 1}) as journal:
+        found = list(Audit(plan(), as_oracle(chunks), journal).run())
+    assert sorted(finding.index for finding in found) == list(range(30))
+    with Journal(tmp_path / "journal.jsonl", {"plan": 1}) as journal:
+        again = Audit(plan(), as_oracle(_must_not_be_asked), journal)
+        assert sorted(again.run(), key=lambda finding: finding.index) == sorted(found, key=lambda f: f.index)
+
+
+def _must_not_be_asked(data):
+    raise AssertionError("everything was measured before")
+
+
+def test_what_was_measured_before_a_failure_is_kept_and_not_asked_again(tmp_path):
+    asked = []
+
+    def failing_once(data):
+        asked.append(len(data))
+        if len(asked) == 15:
+            raise RuntimeError("the vendor's server is down")
+        return chunks(data)
+
+    with pytest.raises(harness.OracleError, match="RuntimeError: the vendor's server is down"):
+        audit(failing_once, out=tmp_path)
+    report = audit(failing_once, out=tmp_path)
+    assert report.to_json() == audit(failing_once).to_json()
+    in_memory = 5 + 2 + 1 + 1 + 30 + 1  # equal questions, one without a record, another order, f(D), records, the end
+    assert len(asked) == 2 * in_memory + 2  # and the one that failed, and one to see that it is the same oracle
+
+
+def test_an_unreadable_release_ends_the_audit_before_it_begins():
+    def mumbling(data):
+        return data.assign(age="somewhere in the thirties")
+
+    with pytest.raises(harness.ReleaseError, match="asked for f\\(D\\): column 'age', row 0"):
+        audit(mumbling)
+
+
+def test_an_unreadable_release_without_a_record_names_that_record():
+    def mumbling(data):
+        return data if len(data) == 30 else data.assign(age="?!")
+
+    with pytest.raises(harness.ReleaseError, match="asked for f\\(D\\) without record \\d+: column 'age', row 0"):
+        audit(mumbling)
+
+
+def test_a_record_alone_in_the_data_can_be_audited():
+    report = audit(lambda data: data, table(1))
+    assert report.findings[0].present == (1.0,)
+    assert report.verdict.epsilon == 0
+
+
+def test_workers_do_not_change_the_findings():
+    one, two = audit(jittered, draws=3), audit(jittered, draws=3, workers=2)
+    assert one.to_json() == two.to_json()
+
+
+def test_a_callable_that_cannot_travel_is_refused_with_the_remedy():
+    with pytest.raises(harness.InputError, match="define the anonymizer as a function of a module"):
+        audit(lambda data: data, workers=2)

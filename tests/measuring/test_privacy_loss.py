@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+from harness.measuring.privacy_loss import least_privacy_loss
+from harness.vocabulary.errors import InputError
+from tests.measuring.test_bounds import allowed, cells, coupled_or_not
+
+
+def responses(rng, draws, epsilon, coupled):
+    truth = np.exp(epsilon) / (1 + np.exp(epsilon))
+    return (rng.random(draws) < truth).astype(float), (rng.random(draws) > truth).astype(float)
+
+
+def counts(rng, draws, epsilon, coupled):
+    noise = rng.laplace(scale=1 / epsilon, size=(1 if coupled else 2, draws)) * np.ones((2, 1))
+    return 1 + noise[0], noise[1]
+
+
+def predictions(rng, draws, epsilon, coupled):
+    return cells(rng, draws, coupled, noise_epsilon=epsilon)
+
+
+every_mechanism = pytest.mark.parametrize(
+    "mechanism", [responses, counts, predictions], ids=lambda mechanism: mechanism.__name__
+)
+
+
+def losses(mechanism, epsilon, coupled, runs, draws=2_000, alpha=0.05, seed=1, **options):
+    rng = np.random.default_rng(seed)
+    sides = (mechanism(rng, draws, epsilon, coupled) for _ in range(runs))
+    return np.array([least_privacy_loss(x, y, alpha=alpha, **options).epsilon for x, y in sides])
+
+
+@every_mechanism
+@coupled_or_not
+def test_a_mechanism_that_delivers_twice_what_it_claims_is_refuted(mechanism, coupled):
+    found = losses(mechanism, 2.0, coupled, runs=40)
+    assert np.mean(found > 1.0) >= 0.95
+    assert np.count_nonzero(found > 2.0) <= allowed(40, 0.05)
+
+
+@every_mechanism
+@coupled_or_not
+@pytest.mark.parametrize(("draws", "alpha"), [(2_000, 0.05), (100, 0.3)])
+def test_an_honest_mechanism_is_seldom_refuted(mechanism, coupled, draws, alpha):
+    found = losses(mechanism, 1.0, coupled, runs=60, draws=draws, alpha=alpha)
+    assert np.count_nonzero(found > 1.0) <= allowed(60, alpha)
+
+
+@pytest.mark.slow
+@every_mechanism
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_an_honest_mechanism_is_seldom_refuted_in_many_runs(mechanism, alpha):
+    found = losses(mechanism, 1.0, False, runs=600, alpha=alpha, seed=2)
+    assert np.count_nonzero(found > 1.0) <= allowed(600, alpha)
+
+
+def test_a_delta_is_granted_before_the_loss_is_counted():
+    plain, granted = (losses(responses, 2.0, False, runs=1, delta=delta)[0] for delta in (0.0, 0.3))
+    assert 0 < granted < plain
+    assert losses(responses, 2.0, False, runs=1, delta=1.0)[0] == 0.0
+
+
+def test_the_witness_says_which_side_is_likelier_and_how_often_it_was_seen():
+    rng = np.random.default_rng(3)
+    x, y = responses(rng, 1_000, 3.0, coupled=False)
+    found = least_privacy_loss(x, y, alpha=0.05)
+    assert found.draws == (500, 500)
+    assert found.hits[0] > 400 > 100 > found.hits[1]
+    assert least_privacy_loss(np.zeros(500), rng.random(500), alpha=0.05).likelier in ("present", "absent")
+
+
+def test_an_output_that_only_one_side_gives_is_a_large_loss_either_way():
+    never, sometimes = np.zeros(4_000), (np.random.default_rng(4).random(4_000) < 0.2).astype(float)
+    one, other = (least_privacy_loss(*sides, alpha=0.05) for sides in ((never, sometimes), (sometimes, never)))
+    assert one.epsilon == other.epsilon > 4
+    assert (one.likelier, other.likelier) == ("absent", "present")
+
+
+def test_equal_outputs_show_no_loss():
+    assert least_privacy_loss(np.zeros(50), np.zeros(50), alpha=0.05).epsilon == 0.0
+
+
+def test_one_draw_cannot_both_choose_and_judge():
+    with pytest.raises(InputError, match="fewer than 2"):
+        least_privacy_loss(np.zeros(1), np.zeros(5), alpha=0.05)
+
+
+def test_the_best_of_many_events_is_not_believed_on_the_draws_that_chose_it():
+    rng = np.random.default_rng(5)
+    found = [least_privacy_loss(*rng.random((2, 100, 20)), alpha=0.3).epsilon for _ in range(60)]
+    assert np.count_nonzero(np.array(found) > 0.0) <= allowed(60, 0.3)

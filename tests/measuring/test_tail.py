@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.measuring.tail import curve, smallest_delta, smallest_epsilon, tail_count
+from tests.measuring.test_bounds import allowed
+
+MOVED = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 2.0]), min_size=1, max_size=40).map(np.array)
+
+
+def test_a_pair_at_epsilon_counts():
+    assert tail_count(np.array([0.1, 0.1 + 0.2, 0.5]), 0.3) == (2, 3)
+    assert tail_count(np.array([0.3 - 1e-16]), 0.3) == (1, 1)
+
+
+@given(MOVED, st.floats(0, 1))
+def test_limits_enclose_what_was_seen(moved, at):
+    for found in (smallest_delta(moved, 2 * at, 0.1), smallest_epsilon(moved, at, 0.1, largest=2.0)):
+        assert 0.0 <= found.lower <= found.value <= found.upper <= 2.0
+
+
+@given(MOVED, st.floats(0.01, 0.9))
+def test_delta_and_epsilon_tell_the_same_story(moved, delta):
+    found = smallest_epsilon(moved, delta, 0.1, largest=2.0)
+    if found.upper < 2.0:
+        assert smallest_delta(moved, found.upper + 1e-9, 0.1).upper <= delta + 1e-9
+    if found.lower > 0.0:
+        assert smallest_delta(moved, found.lower, 0.1).lower > delta - 1e-9
+
+
+def test_no_pair_among_many_is_no_proof_of_none():
+    assert smallest_delta(np.zeros(298), 0.1, 0.1).upper > 0.01
+    assert smallest_delta(np.zeros(299), 0.1, 0.1).upper < 0.01
+    assert smallest_epsilon(np.zeros(298), 0.01, 0.1, largest=2.0).upper == 2.0
+    assert smallest_epsilon(np.zeros(299), 0.01, 0.1, largest=2.0).upper == 0.0
+
+
+@pytest.mark.parametrize("draws", [50, 1_000])
+@pytest.mark.parametrize("power", [1, 4])
+def test_limits_miss_no_more_often_than_they_say(draws, power):
+    rng = np.random.default_rng([draws, power])
+    runs, alpha, delta = 400, 0.1, 0.2
+    epsilon = 2 * (1 - delta) ** power  # T(ε) = δ for 2 U^power
+    missed = np.zeros(4, int)
+    for _ in range(runs):
+        moved = 2 * rng.random(draws) ** power
+        d, e = smallest_delta(moved, epsilon, alpha), smallest_epsilon(moved, delta, alpha, largest=2.0)
+        missed += [d.lower > delta, d.upper < delta, e.lower > epsilon, e.upper < epsilon]
+    assert missed.max() <= allowed(runs, alpha / 2)
+    assert missed.sum() > 0
+
+
+def test_limits_of_a_law_with_atoms_miss_no_more_often_than_they_say():
+    rng = np.random.default_rng(3)
+    runs, alpha = 400, 0.1
+    missed = 0
+    for _ in range(runs):
+        moved = np.where(rng.random(100) < 0.21, 0.5, 0.1)  # T stays above 0.2 up to 0.5, and is 0 beyond
+        missed += smallest_epsilon(moved, 0.2, alpha, largest=2.0).upper < 0.5
+    assert missed <= allowed(runs, alpha / 2)
+
+
+def test_a_curve_falls_and_holds_everywhere_at_once():
+    rng = np.random.default_rng(2)
+    grid = tuple(np.linspace(0, 2, 21).tolist())
+    truth = 1 - np.array(grid) / 2
+    runs, missed = 300, 0
+    for _ in range(runs):
+        moved = 2 * rng.random(100)
+        found = curve([tail_count(moved, epsilon)[0] for epsilon in grid], 100, 0.1)
+        assert found.uppers.tolist() == sorted(found.uppers, reverse=True)
+        assert found.lowers.tolist() == sorted(found.lowers, reverse=True)
+        assert (found.lowers <= found.shares).all()
+        assert (found.shares <= found.uppers).all()
+        missed += bool(((found.uppers < truth) | (found.lowers > truth)).any())
+    assert missed <= allowed(runs, 0.1)

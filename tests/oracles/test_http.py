@@ -1,0 +1,352 @@
+"""The client of the protocol over HTTP, against the kit's server and against servers that get it wrong."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+import oracles
+from harness.auditing.procedure import answers
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.release import Reader
+from harness.vocabulary.table import Table
+from oracles.clients.http import Rest
+from oracles.clients.local import Local
+from oracles.serve import http as kit
+from oracles.serve.handler import Limits
+from oracles.wire import json_form, messages
+from oracles.wire._pb import oracle_pb2 as pb
+from oracles.wire.messages import Description
+from tests.oracles.filters import dataset, noisy, travelled
+from tests.oracles.servers import serving
+
+DATA = dataset()
+PROTOBUF, JSON = {"Content-Type": "application/x-protobuf"}, {"Content-Type": "application/json"}
+FORMS = pytest.mark.parametrize("encoding", ["protobuf", "json"])
+
+
+@pytest.fixture
+def server():
+    running = kit.serve(Local(noisy))
+    yield running
+    running.stop(1.0)
+
+
+def digests(releases):
+    return [table.digest for table in releases]
+
+
+@FORMS
+def test_one_upload_serves_a_thousand_questions_by_index(server, encoding):
+    oracle = Rest(server.address, encoding=encoding)
+    list(oracle.answer(Ask(DATA, drop=0)))
+    size = len(oracle.pack(DATA))
+    before = oracle.traffic[0]
+    for row in range(200):
+        list(oracle.answer(Ask(DATA, drop=row % DATA.size, seed=row)))
+    assert before >= size
+    assert (oracle.traffic[0] - before) / 200 < min(200, size / 2)
+
+
+@FORMS
+def test_data_that_the_server_forgot_is_put_again(encoding):
+    running = kit.serve(Local(noisy), limits=Limits(kept_seconds=-1.0))
+    try:
+        with pytest.raises(OracleError, match="nothing is kept under this digest"):
+            list(Rest(running.address, encoding=encoding).answer(Ask(DATA, drop=0)))
+    finally:
+        running.stop(1.0)
+    first, second = kit.serve(Local(noisy)), kit.serve(Local(noisy))
+    oracle = Rest(first.address, encoding=encoding)
+    list(oracle.answer(Ask(DATA, drop=0)))
+    first.handler._shelf._kept.clear()
+    assert digests(oracle.answer(Ask(DATA, drop=1))) == digests(Local(noisy).answer(Ask(DATA, drop=1)))
+    first.stop(1.0)
+    second.stop(1.0)
+
+
+def test_a_server_that_speaks_only_json_is_spoken_to_in_json():
+    card = json_form.json_description(Description(Card("plain json")))
+    with serving(lambda request: (200, JSON, json.dumps(card).encode())) as server:
+        assert Rest(server.address).encoding == "json"
+        with pytest.raises(ReleaseError, match="expected application/x-protobuf"):
+            Rest(server.address, encoding="protobuf")
+
+
+def test_protobuf_is_preferred_where_both_are_spoken(server):
+    assert Rest(server.address).encoding == "protobuf"
+    assert Rest(server.address, encoding="json").encoding == "json"
+
+
+@FORMS
+def test_a_long_question_arrives_whole(server, encoding):
+    ask = Ask(DATA, draws=300, seed=2**63 - 100)
+    assert digests(Rest(server.address, encoding=encoding).answer(ask)) == digests(Local(noisy).answer(ask))
+
+
+def test_a_release_larger_than_allowed_is_refused(server):
+    for encoding in ("protobuf", "json"):
+        with pytest.raises(ReleaseError, match=r"bytes"):
+            list(Rest(server.address, encoding=encoding, max_reply_bytes=100).answer(Ask(DATA)))
+
+
+def test_an_oracle_travels_by_recipe(server):
+    oracle = travelled(Rest(server.address, encoding="json", timeout=7.0))
+    assert (oracle.encoding, oracle.card.name) == ("json", Local(noisy).card.name)
+
+
+def test_asking_after_another_major_version_is_refused():
+    said = messages.pack_description(Description(Card("new"), protocol=(2, 0)))
+    with (
+        serving(lambda request: (200, PROTOBUF, said.SerializeToString())) as server,
+        pytest.raises(OracleError, match="version 2 of the oracle protocol, this side version 1"),
+    ):
+        Rest(server.address)
+
+
+@pytest.mark.parametrize(
+    ("reply", "complaint"),
+    [
+        ((200, {"Content-Type": "text/html"}, b"<html>welcome"), "content type 'text/html'.*begins '<html>welcome'"),
+        ((200, {}, b"?"), "replied with no content type"),
+        ((404, {"Content-Type": "text/plain"}, b"not here"), "status 404: 'not here'"),
+        ((200, JSON, b"[]"), "must be an object"),
+        ((200, JSON, b'{"card": {"name": ""}}'), "card must say a name"),
+        ((200, PROTOBUF, b"\xff\xff"), "no DescribeReply message"),
+        ((200, PROTOBUF, b""), "neither its name nor what it releases"),
+        (
+            (401, JSON, b'{"code": "UNAUTHENTICATED", "message": "token please"}'),
+            "refused: 'token please'; give the token",
+        ),
+    ],
+)
+def test_a_card_that_cannot_be_read_is_explained(reply, complaint):
+    with serving(lambda request: reply) as server, pytest.raises(OracleError, match=complaint) as caught:
+        Rest(server.address)
+    assert not caught.value.retryable
+
+
+# ---- servers that describe themselves well and answer badly
+
+
+def table_frames(*parts, done=1):
+    frames = [messages.frame(pb.Reply(part=part)) for part in parts]
+    return b"".join([*frames, messages.frame(pb.Reply(done=pb.Done(releases=done)))])
+
+
+def part_of(table, **changes):
+    (part,) = messages.parts([table])
+    for column in part.table.columns:
+        for name, value in changes.items():
+            setattr(column, name, value)
+    return part
+
+
+def predictions(rows, values=4):
+    packed = np.asarray(rows, dtype="<f8").tobytes()
+    return pb.Part(predictions=pb.Predictions(values=values, rows=packed))
+
+
+GOOD = part_of(DATA.table)
+PROTOBUF_ANSWERS = [
+    ("microdata", table_frames(GOOD)[:-30], "broke off|stream ended", True),
+    ("microdata", table_frames(GOOD)[:40], "stream ended after", True),
+    ("microdata", messages.frame(pb.Reply(part=GOOD)), "broke off before it was done", True),
+    ("microdata", b"\x00\x00\x00\x05\xff\xff\xff\xff\xff", "no Reply message", False),
+    ("microdata", b"\x7f\xff\xff\xff", "announces 2147483647 bytes", False),
+    ("microdata", b"age,sex\n1,2\n", "a frame announces", False),
+    ("microdata", table_frames(part_of(DATA.table, codes=b"\x7f" * 24)), "code|palette", False),
+    ("microdata", table_frames(part_of(DATA.table, codes=b"\x00" * 23)), "codes|rows", False),
+    ("microdata", table_frames(part_of(DATA.table, name="x")), "more than once", False),
+    ("microdata", table_frames(GOOD, done=7), "says that it sent 7 releases", False),
+    ("microdata", table_frames(GOOD, GOOD, done=2), "more than the 1 releases", False),
+    ("microdata", messages.frame(pb.Reply(kept=pb.PutReply())), "replied kept where part or done", False),
+    ("microdata", table_frames(predictions([[1, 0, 0, 0]])), "it sent the other kind", False),
+    ("microdata", table_frames(done=0), "sent 0 releases; expected 1", False),
+    ("microdata", messages.frame(pb.Reply(problem=pb.Problem(code=8, message="too few rows"))), "too few rows", False),
+    ("microdata", messages.frame(pb.Reply(problem=pb.Problem(code=7, message="stopping"))), "stopping", True),
+    ("predictions", table_frames(predictions([[np.nan, 0, 0, 1]])), "not probabilities", False),
+    ("predictions", table_frames(predictions([[0.5, 0.4, 0, 0]])), "their sum is 0.9", False),
+    ("predictions", table_frames(predictions([[1, 0, 0, 0]] * 2)), r"shape \(2, 4\); expected \(1, 4\)", False),
+    ("predictions", table_frames(predictions([[1, 0, 0]], values=3)), r"shape \(1, 3\); expected \(1, 4\)", False),
+]
+JSON_TABLE = json_form.json_table(DATA.table)
+
+
+def json_table(**changes):
+    columns = [{**column, **changes} for column in JSON_TABLE["columns"]]
+    return json.dumps({"releases": [{"table": {**JSON_TABLE, "columns": columns}}]}).encode()
+
+
+JSON_ANSWERS = [
+    ("microdata", json_table()[:-9], "not JSON", False),
+    ("microdata", b"{}", "releases must be a list", False),
+    ("microdata", json_table(codes=[99] * 24), "code|palette", False),
+    ("microdata", json_table(codes=[0]), "has 1 codes; the table has 24 rows", False),
+    ("microdata", json_table(codes=[2**40] * 24), "whole numbers", False),
+    ("microdata", json_table(name="x"), "more than once", False),
+    ("microdata", b'{"releases": []}', "sent 0 releases; expected 1", False),
+    ("predictions", b'{"releases": [{"predictions": [[NaN, 0, 0, 1]]}]}', "not a JSON number|not JSON", False),
+    ("predictions", b'{"releases": [{"predictions": [[0.5, 0.4, 0, 0]]}]}', "their sum is 0.9", False),
+    ("predictions", b'{"releases": [{"predictions": [[1], [1, 0]]}]}', "different lengths", False),
+]
+
+
+def answering(kind, headers, body):
+    said = Description(Card("the vendor", releases=kind))
+
+    def reply(request):
+        if request.path != "/v1/card":
+            return 200, headers, body
+        if headers is JSON:
+            return 200, JSON, json_form.dumped(json_form.json_description(said))
+        return 200, PROTOBUF, messages.pack_description(said).SerializeToString()
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("headers", "kind", "body", "complaint", "retryable"),
+    [(PROTOBUF, *case) for case in PROTOBUF_ANSWERS] + [(JSON, *case) for case in JSON_ANSWERS],
+)
+def test_an_answer_that_makes_no_sense_is_one_clear_error(headers, kind, body, complaint, retryable):
+    about = DATA.record(0).quasi if kind == "predictions" else None
+    with serving(answering(kind, headers, body)) as server, pytest.raises(OracleError, match=complaint) as caught:
+        list(answers(Rest(server.address), Ask(DATA, about=about), "f(D)"))
+    assert str(caught.value).startswith("oracle 'the vendor', asked for f(D): ")
+    assert caught.value.retryable is retryable
+
+
+def test_a_release_with_unknown_columns_is_told_by_the_reader():
+    frame = DATA.table.to_frame().rename(columns={"age": "alter"})
+    (part,) = messages.parts([Table.from_frame(frame)])
+    with serving(answering("microdata", PROTOBUF, table_frames(part))) as server:
+        (table,) = Rest(server.address).answer(Ask(DATA))
+    with pytest.raises(ReleaseError, match="no column 'age'"):
+        Reader(DATA).read(table)
+
+
+def test_a_server_that_keeps_data_under_another_digest_is_not_believed():
+    said = Description(Card("the vendor", keeps_data=True))
+
+    def reply(request):
+        if request.method == "PUT":
+            return 200, PROTOBUF, pb.PutReply(digest="0" * 64).SerializeToString()
+        return 200, PROTOBUF, messages.pack_description(said).SerializeToString()
+
+    with serving(reply) as server, pytest.raises(ReleaseError, match="keeps the data under '0000"):
+        list(Rest(server.address).answer(Ask(DATA, drop=0)))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "retryable"),
+    [
+        (400, "INVALID", False),
+        (429, "BUSY", True),
+        (503, "UNAVAILABLE", True),
+        (500, "FAILED", False),
+        (500, "A NEWER ONE", False),
+    ],
+)
+def test_a_problem_decides_over_its_status_what_may_be_repeated(status, code, retryable):
+    good = answering("microdata", JSON, b"")
+
+    def reply(request):
+        if request.path == "/v1/card":
+            return good(request)
+        return status, {**JSON, "Retry-After": "2"}, json.dumps({"code": code, "message": "sorry"}).encode()
+
+    with serving(reply) as server, pytest.raises(OracleError, match="refused: 'sorry'") as caught:
+        list(Rest(server.address).answer(Ask(DATA)))
+    assert (caught.value.retryable, caught.value.retry_after) == (retryable, 2.0)
+
+
+def test_a_question_too_large_goes_as_data_that_is_put(server):
+    small = kit.serve(Local(noisy), limits=Limits(request_bytes=500))
+    oracle = Rest(small.address)
+    assert digests(oracle.answer(Ask(DATA, seed=3))) == digests(Local(noisy).answer(Ask(DATA, seed=3)))
+    small.stop(1.0)
+
+
+# ---- the one way in
+
+
+def test_an_address_opens_with_what_stands_around_it(server, tmp_path):
+    file = str(tmp_path / "r")
+    oracle = oracles.open(server.address, attempts=2, per_second=1000, concurrency=2, record=file, encoding="json")
+    expected = digests(oracle.answer(Ask(DATA, seed=1)))
+    assert oracle.counts.asks == 1
+    assert oracle.counts.received > 500
+    server.stop(1.0)
+    again = oracles.open(server.address, replay=file)
+    assert digests(again.answer(Ask(DATA, seed=1))) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"tokenenv": "X"}, "unknown option 'tokenenv'; did you mean 'token_env'"),
+        ({"encoding": "xml"}, "encoding 'xml' is not known"),
+        ({"token_env": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE holds no token"),
+        ({"attempts": 0}, "attempts must be"),
+        ({"ca": "no/such/file"}, "option ca: there is no file"),
+        ({"key": "x"}, "key belongs to a certificate"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_at_birth(options, complaint):
+    with pytest.raises(InputError, match=complaint):
+        oracles.open("http://127.0.0.1:1", **options)
+
+
+@pytest.mark.parametrize("address", ["http://", "http://u:p@host", "http://host?x=1", "http://[", "http://host:99999"])
+def test_addresses_that_cannot_be_are_refused(address):
+    with pytest.raises(InputError):
+        oracles.open(address)
+
+
+def test_a_token_does_not_travel_readable(monkeypatch):
+    monkeypatch.setenv("TOKEN_HERE", "x")
+    with pytest.raises(InputError, match="readable for everybody"):
+        oracles.open("http://vendor.example", token_env="TOKEN_HERE")
+
+
+def test_a_server_that_is_only_starting_is_waited_for():
+    calls = []
+
+    def reply(request):
+        calls.append(request)
+        if len(calls) < 3:
+            return 503, {}, b"starting"
+        return answering("microdata", JSON, b"")(request)
+
+    with serving(reply) as server:
+        assert oracles.open(server.address).card.name == "the vendor"
+    assert len(calls) == 3
+
+
+def test_many_threads_wait_for_one_upload(server):
+    puts = []
+    oracle = Rest(server.address)
+    original = oracle.put
+    oracle.put = lambda digest, body: (puts.append(digest), original(digest, body))[1]
+    threads = [threading.Thread(target=lambda row=row: list(oracle.answer(Ask(DATA, drop=row)))) for row in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(puts) == 1
+
+
+def test_a_strangers_scheme_comes_through_an_entry_point(monkeypatch):
+    class Entry:
+        name = "carrier-pigeon"
+
+        def load(self):
+            return lambda rest, options: Local(noisy, {"seed": len(rest) + options["loft"]})
+
+    monkeypatch.setattr(oracles, "entry_points", lambda group: [Entry()] if group == "harness.oracles" else [])
+    assert isinstance(oracles.open("carrier-pigeon:roof", loft=2), Local)
+    with pytest.raises(InputError, match="did you mean 'carrier-pigeon'"):
+        oracles.open("carrier-pidgeon:roof")

@@ -1,0 +1,388 @@
+"""Oracles around oracles: each does its one thing, from many threads, and travels with its inner oracle."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.release import Predictions
+from harness.vocabulary.schema import Schema
+from harness.vocabulary.table import Table
+from oracles.clients.local import Local
+from oracles.middleware import Breaker, Counting, Paced, Retrying, patiently
+from oracles.recording import Recording, Replaying
+from tests.oracles.filters import QUASI, dataset, decades, noisy, people, travelled
+
+DATA = dataset()
+
+
+class Troubled:
+    """Follows a script: an error is raised, a number is how many draws it gets through before it fails."""
+
+    def __init__(self, *script, card=None):
+        self.script, self.inner, self.asks = list(script), Local(noisy), []
+        self.card = card or self.inner.card
+
+    def answer(self, ask):
+        self.asks.append(ask)
+        step = self.script.pop(0) if self.script else None
+        if isinstance(step, Exception):
+            raise step
+        for draw, release in enumerate(self.inner.answer(ask)):
+            if draw == step:
+                raise OracleError("dropped in the middle", retryable=True)
+            yield release
+
+    def close(self):
+        self.script.append("closed")
+
+
+def busy(after=None):
+    return OracleError("busy", retryable=True, retry_after=after)
+
+
+def patient(inner, attempts=4, **options):
+    return Retrying(inner, attempts, **{"first": 0.001, "rng": np.random.default_rng(1), **options})
+
+
+def digests(releases):
+    return [table.digest for table in releases]
+
+
+def test_a_failure_that_may_pass_is_asked_again_until_it_has_passed():
+    inner = Troubled(busy(), busy(), busy())
+    assert len(list(patient(inner).answer(Ask(DATA)))) == 1
+    assert len(inner.asks) == 4
+
+
+def test_a_failure_that_will_not_pass_is_not_asked_again():
+    inner = Troubled(OracleError("wrong token"))
+    with pytest.raises(OracleError, match=r"^wrong token$"):
+        list(patient(inner).answer(Ask(DATA)))
+    assert len(inner.asks) == 1
+
+
+def test_attempts_are_bounded_and_the_last_error_says_how_many_there_were():
+    inner = Troubled(*[busy()] * 9)
+    with pytest.raises(OracleError, match=r"busy \(asked 3 times in ") as caught:
+        list(patient(inner, attempts=3).answer(Ask(DATA)))
+    assert caught.value.retryable
+    assert len(inner.asks) == 3
+
+
+def test_releases_that_have_arrived_are_kept_and_the_rest_has_the_seeds_it_would_have_had():
+    ask = Ask(DATA, draws=5, seed=2**63 - 2)
+    inner = Troubled(2, 0, 1)
+    assert digests(patient(inner).answer(ask)) == digests(Local(noisy).answer(ask))
+    assert [part.draws for part in inner.asks] == [5, 3, 3, 2]
+
+
+def test_an_end_that_is_lost_after_the_last_release_loses_nothing():
+    class Rude(Troubled):
+        def answer(self, ask):
+            yield from super().answer(ask)
+            raise busy()
+
+    assert len(list(patient(Rude()).answer(Ask(DATA, draws=2)))) == 2
+
+
+def test_nonsense_after_the_last_release_is_not_forgiven():
+    class Rude(Troubled):
+        def answer(self, ask):
+            yield from super().answer(ask)
+            raise ReleaseError("more releases than asked for")
+
+    inner = Rude()
+    with pytest.raises(ReleaseError, match="more releases"):
+        list(patient(inner).answer(Ask(DATA, draws=2)))
+    assert len(inner.asks) == 1
+
+
+def test_predictions_come_whole_or_are_asked_for_again_whole():
+    class Predicting(Troubled):
+        def answer(self, ask):
+            self.asks.append(ask)
+            yield Predictions(np.ones((ask.draws, 1)))
+            if len(self.asks) == 1:
+                raise busy()
+
+    inner = Predicting(card=Card("p", releases="predictions"))
+    (released,) = patient(inner).answer(Ask(DATA, draws=7))
+    assert released.rows.shape == (7, 1)
+    assert [ask.draws for ask in inner.asks] == [7, 7]
+
+
+def test_the_oracle_decides_how_long_to_wait_at_least():
+    start = time.monotonic()
+    list(patient(Troubled(busy(after=0.3))).answer(Ask(DATA)))
+    assert 0.3 <= time.monotonic() - start < 2
+
+
+def test_nobody_waits_longer_than_the_patience():
+    start = time.monotonic()
+    with pytest.raises(OracleError, match="busy"):
+        list(patient(Troubled(busy(after=3600)), patience=1.0).answer(Ask(DATA)))
+    assert time.monotonic() - start < 1
+
+
+@pytest.mark.parametrize("after", [float("nan"), -5.0, float("-inf")])
+def test_a_time_to_come_back_at_that_is_none_is_not_slept_for(after):
+    start = time.monotonic()
+    assert len(list(patient(Troubled(busy(after))).answer(Ask(DATA)))) == 1
+    assert patiently(scripted(busy(after), "made"), first=0.001) == "made"
+    assert time.monotonic() - start < 1
+
+
+def scripted(*script):
+    """A maker of oracles that follows a script."""
+    steps = list(script)
+
+    def make():
+        step = steps.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+    return make
+
+
+def test_an_oracle_is_made_again_while_that_may_help():
+    assert patiently(scripted(busy(), busy(), "made"), first=0.001) == "made"
+    with pytest.raises(OracleError, match=r"busy \(asked 2 times"):
+        patiently(scripted(busy(), busy(), "made"), 2, first=0.001)
+    with pytest.raises(OracleError, match=r"^no$"):
+        patiently(scripted(OracleError("no"), "made"))
+
+
+@pytest.mark.parametrize("after", [100_000.0, 1e300, float("inf")])
+def test_nobody_sleeps_for_an_oracle_that_wants_to_be_left_alone_for_long(after):
+    start = time.monotonic()
+    with pytest.raises(OracleError, match="busy .it is not to be asked again for 3600 s; no more than 60 s"):
+        patiently(scripted(busy(after), "made"))
+    with pytest.raises(OracleError, match="not to be asked again for 3600 s; no more than 300 s"):
+        list(patient(Troubled(busy(after))).answer(Ask(DATA)))
+    assert time.monotonic() - start < 1
+
+
+def test_no_attempt_to_make_an_oracle_begins_after_the_patience():
+    def slow():
+        time.sleep(0.2)
+        raise busy()
+
+    start = time.monotonic()
+    with pytest.raises(OracleError, match="asked 2 times"):
+        patiently(slow, 50, first=0.001, patience=0.3)
+    assert time.monotonic() - start < 1
+
+
+def test_waits_double_with_jitter_and_stay_below_the_longest():
+    retrying = patient(Troubled(), first=1.0, longest=5.0)
+    for attempt, most in enumerate([1.0, 2.0, 4.0, 5.0, 5.0]):
+        waits = [retrying._wait(attempt, None) for _ in range(50)]
+        assert min(waits) >= most / 2
+        assert max(waits) <= most
+        assert len(set(waits)) > 40
+
+
+def test_asks_begin_no_faster_than_the_pace():
+    paced = Paced(Local(noisy), per_second=50)
+    start = time.monotonic()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda seed: list(paced.answer(Ask(DATA, seed=seed))), range(11)))
+    assert time.monotonic() - start >= 10 / 50
+
+
+def test_no_more_asks_are_under_way_than_allowed():
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def slow(frame):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.02)
+        with lock:
+            now[0] -= 1
+        return frame
+
+    paced = Paced(Local(slow), concurrency=3)
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(lambda _: list(paced.answer(Ask(DATA))), range(20)))
+    assert most[0] == 3
+
+
+def test_an_answer_that_is_not_read_to_its_end_frees_its_place():
+    paced = Paced(Local(noisy), concurrency=1)
+    half = iter(paced.answer(Ask(DATA, draws=2)))
+    next(half)
+    half.close()
+    assert len(list(paced.answer(Ask(DATA)))) == 1
+
+
+def test_the_breaker_stops_after_failures_in_a_row_and_says_which():
+    inner = Troubled(busy(), busy(), None, *[busy()] * 9)
+    breaker = Breaker(inner, failures=3)
+    for works in (False, False, True, False, False, False):
+        if works:
+            list(breaker.answer(Ask(DATA)))
+        else:
+            with pytest.raises(OracleError, match=r"^busy$"):
+                list(breaker.answer(Ask(DATA)))
+    with pytest.raises(OracleError, match="no longer asked after 3 failures in a row; the last one: busy") as caught:
+        list(breaker.answer(Ask(DATA)))
+    assert not caught.value.retryable
+    assert len(inner.asks) == 6
+
+
+def test_what_is_counted_is_what_happened():
+    counting = Counting(Troubled(busy(), 1))
+    with pytest.raises(OracleError):
+        list(counting.answer(Ask(DATA)))
+    with pytest.raises(OracleError):
+        list(counting.answer(Ask(DATA, draws=3)))
+    list(counting.answer(Ask(DATA, draws=2)))
+    counts = counting.counts
+    assert (counts.asks, counts.failures, counts.releases) == (3, 2, 3)
+    assert counts.seconds > 0
+    assert (counts.sent, counts.received) == (None, None)
+
+
+@pytest.mark.parametrize("around", [Retrying, Paced, Breaker, Counting])
+def test_whatever_stands_around_an_oracle_shows_its_card_closes_it_and_travels(around):
+    inner = Troubled()
+    outer = around(inner)
+    assert outer.card == inner.card
+    outer.close()
+    assert inner.script == ["closed"]
+    copy = travelled(around(Local(noisy)))
+    assert digests(copy.answer(Ask(DATA, seed=5))) == digests(Local(noisy).answer(Ask(DATA, seed=5)))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Retrying(Troubled(), 0),
+        lambda: Paced(Troubled(), per_second=0),
+        lambda: Paced(Troubled(), concurrency=0),
+        lambda: Breaker(Troubled(), 0),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused_at_birth(wrong):
+    with pytest.raises(InputError, match="must be"):
+        wrong()
+
+
+# ---- recording and replaying
+
+
+def recorded(tmp_path, *asks):
+    path = tmp_path / "audit.recording"
+    recording = Recording(Local(noisy), path)
+    for ask in asks:
+        list(recording.answer(ask))
+    return path
+
+
+def test_a_replay_answers_as_the_oracle_did_without_it(tmp_path):
+    asks = [Ask(DATA, draws=3, seed=4), Ask(DATA, drop=5, seed=4), Ask(DATA, drop=6, seed=4)]
+    replaying = Replaying(recorded(tmp_path, *asks))
+    for ask in reversed(asks):
+        assert digests(replaying.answer(ask)) == digests(Local(noisy).answer(ask))
+    assert replaying.card == replace(Local(noisy).card, computes_here=False)
+    assert digests(travelled(replaying).answer(asks[0])) == digests(Local(noisy).answer(asks[0]))
+
+
+def test_a_question_is_known_by_its_content_not_by_how_it_was_put(tmp_path):
+    replaying = Replaying(recorded(tmp_path, Ask(DATA, drop=5, seed=4)))
+    blind = Ask(DATA.without(5), seed=4)
+    assert digests(replaying.answer(blind)) == digests(Local(noisy).answer(blind))
+
+
+@pytest.mark.parametrize("other", [{"drop": 6}, {"seed": 5}, {"draws": 2}, {"about": (1, "male", 2.5)}, {"drop": None}])
+def test_an_unknown_question_is_refused_clearly(tmp_path, other):
+    ask = Ask(DATA, drop=5, seed=4)
+    replaying = Replaying(recorded(tmp_path, ask))
+    with pytest.raises(OracleError, match="holds no answer to this question"):
+        list(replaying.answer(replace(ask, **other)))
+
+
+def test_other_declarations_make_another_question(tmp_path):
+    replaying = Replaying(recorded(tmp_path, Ask(DATA)))
+    schema = Schema({**QUASI, "age": "category"}, "illness")
+    with pytest.raises(OracleError, match="holds no answer"):
+        list(replaying.answer(Ask(Dataset.from_frame(people(), schema))))
+
+
+def test_equal_questions_with_different_answers_are_replayed_in_their_order(tmp_path):
+    rng = np.random.default_rng(3)
+    path = tmp_path / "r"
+    recording = Recording(Local(lambda frame: frame.sample(frac=1.0, random_state=rng)), path)
+    answers = [digests(recording.answer(Ask(DATA))) for _ in range(3)]
+    assert answers[0] != answers[1]
+    replaying = Replaying(path)
+    assert [digests(replaying.answer(Ask(DATA))) for _ in range(4)] == [*answers, answers[-1]]
+
+
+def test_predictions_and_every_kind_of_cell_survive_a_recording_exactly(tmp_path):
+    rows = np.random.default_rng(0).dirichlet(np.ones(4), size=50)
+    frame = pd.DataFrame({"a": [1.5, None, np.inf], "b": [True, False, True], "c": ["ü\n", "", None], "d": [1, 2, 3]})
+    mixed = Table.from_frame(frame)
+    for release in (Predictions(rows), mixed):
+        path = tmp_path / type(release).__name__
+        list(Recording(Said(release), path).answer(Ask(DATA, draws=50)))
+        (again,) = Replaying(path).answer(Ask(DATA, draws=50))
+        if isinstance(release, Predictions):
+            assert np.array_equal(again.rows, rows)
+        else:
+            assert again.digest == mixed.digest
+
+
+class Said:
+    """Says one thing."""
+
+    def __init__(self, release):
+        self.release, self.card = release, Card("said")
+
+    def answer(self, ask):
+        yield self.release
+
+    def close(self):
+        pass
+
+
+def test_a_line_torn_by_a_crash_is_no_answer_and_the_recording_goes_on(tmp_path):
+    path = recorded(tmp_path, Ask(DATA, seed=1), Ask(DATA, seed=2))
+    path.write_bytes(path.read_bytes()[:-40])
+    list(Recording(Local(noisy), path).answer(Ask(DATA, seed=3)))
+    replaying = Replaying(path)
+    for seed in (1, 3):
+        assert len(list(replaying.answer(Ask(DATA, seed=seed)))) == 1
+    with pytest.raises(OracleError, match="holds no answer"):
+        list(replaying.answer(Ask(DATA, seed=2)))
+
+
+def test_many_threads_record_whole_lines(tmp_path):
+    recording = Recording(Local(noisy), tmp_path / "r")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda seed: list(recording.answer(Ask(DATA, seed=seed))), range(40)))
+    replaying = Replaying(tmp_path / "r")
+    assert all(len(list(replaying.answer(Ask(DATA, seed=seed)))) == 1 for seed in range(40))
+
+
+@pytest.mark.parametrize("content", ["", "hello", '{"recording": 9, "card": {}}', '{"recording": 1, "card": {"x": 1}}'])
+def test_a_file_that_is_no_recording_is_refused(tmp_path, content):
+    (tmp_path / "r").write_text(content)
+    with pytest.raises(InputError, match="recording"):
+        Replaying(tmp_path / "r")
+
+
+def test_the_recording_of_another_oracle_is_not_continued(tmp_path):
+    path = recorded(tmp_path, Ask(DATA))
+    with pytest.raises(InputError, match="another oracle"):
+        list(Recording(Local(decades), path).answer(Ask(DATA)))

@@ -1,0 +1,211 @@
+"""Vendors who have nothing but "send a table, get a table": every way they want to be asked."""
+
+import io
+import json
+from email import message_from_bytes
+
+import pandas as pd
+import pytest
+
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.oracle import Ask
+from oracles.clients.table_api import Plain
+from tests.oracles.filters import dataset, decades, noisy, travelled
+from tests.oracles.servers import serving
+
+DATA = dataset()
+CSV = {"Content-Type": "text/csv"}
+JSON = {"Content-Type": "application/json"}
+
+
+def csv_vendor(request):
+    """Decades, or noise where a seed arrives in the query."""
+    frame = pd.read_csv(io.BytesIO(request.body))
+    released = noisy(frame, int(request.query["seed"][0])) if "seed" in request.query else decades(frame)
+    return 200, CSV, released.to_csv(index=False).encode()
+
+
+def released(server, plain, **options):
+    oracle = Plain(server.address, plain=plain, **options)
+    (table,) = oracle.answer(Ask(DATA, seed=11))
+    return table.to_frame()
+
+
+def texts(frame):
+    return frame.astype(str).to_dict("list")
+
+
+EXPECTED = texts(decades(DATA.table.to_frame()))
+
+
+def test_a_csv_is_posted_and_a_csv_comes_back():
+    with serving(csv_vendor) as server:
+        assert texts(released(server, {"path": "/anonymize"})) == EXPECTED
+    (request,) = server.requests
+    assert (request.method, request.path, request.headers["content-type"]) == ("POST", "/anonymize", "text/csv")
+
+
+def test_connections_are_used_again():
+    with serving(csv_vendor) as server:
+        oracle = Plain(server.address, plain={})
+        assert len(list(oracle.answer(Ask(DATA, draws=5)))) == 5
+        assert server.connections == 1
+        sent, received = oracle.traffic
+        assert sent == sum(len(request.body) for request in server.requests)
+        assert received > 1000
+
+
+@pytest.mark.parametrize("seed", ["query:seed", "header:X-Seed", "field:seed"])
+def test_the_seed_goes_where_the_vendor_wants_it(seed):
+    seen = []
+
+    def vendor(request):
+        form = fields_of(request) if "multipart" in request.headers["content-type"] else {}
+        seen.append(request.query.get("seed", [None])[0] or request.headers.get("x-seed") or form["seed"])
+        return 200, CSV, b"age,illness\n1,flu\n"
+
+    with serving(vendor) as server:
+        oracle = Plain(server.address, plain={"seed": seed, "field": "table" if "field" in seed else None})
+        list(oracle.answer(Ask(DATA, draws=3, seed=2**62)))
+    assert seen == [str(2**62 + draw) for draw in range(3)]
+    assert oracle.card.seedable
+    assert oracle.card.randomized
+
+
+def fields_of(request):
+    head = b"Content-Type: " + request.headers["content-type"].encode() + b"\r\n\r\n"
+    parts = message_from_bytes(head + request.body).get_payload()
+    names = [part.get_param("name", header="content-disposition") for part in parts]
+    return dict(zip(names, (part.get_payload(decode=True).decode() for part in parts), strict=True))
+
+
+def test_a_form_carries_the_table_as_a_file_beside_other_fields():
+    def vendor(request):
+        form = fields_of(request)
+        assert form["k"] == "5"
+        return 200, CSV, decades(pd.read_csv(io.StringIO(form["upload"]))).to_csv(index=False).encode()
+
+    with serving(vendor) as server:
+        assert texts(released(server, {"field": "upload", "fields": {"k": 5}})) == EXPECTED
+
+
+def test_names_are_translated_there_and_back():
+    def vendor(request):
+        assert request.body.startswith(b"Alter,sex,weight kg,")
+        frame = pd.read_csv(io.BytesIO(request.body)).rename(columns={"Alter": "age"})
+        named = decades(frame).rename(columns={"age": "Alter"})
+        return 200, CSV, named.to_csv(index=False, sep=";").encode("utf-8-sig")
+
+    with serving(vendor) as server:
+        assert texts(released(server, {"names": {"age": "Alter"}})) == EXPECTED
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_json_records_are_posted_and_come_back(wrapped):
+    def vendor(request):
+        said = json.loads(request.body)
+        assert not wrapped or said["k"] == "5"
+        records = decades(pd.DataFrame(said["rows"] if wrapped else said)).to_dict("records")
+        return 200, JSON, json.dumps({"result": {"rows": records}} if wrapped else records).encode()
+
+    keys = {"request_key": "rows", "reply_key": "result.rows", "fields": {"k": "5"}} if wrapped else {}
+    with serving(vendor) as server:
+        assert texts(released(server, {"format": "json-records", **keys})) == EXPECTED
+
+
+def test_a_job_is_asked_for_until_it_is_done():
+    times = []
+
+    def vendor(request):
+        if request.method == "POST":
+            times.append(csv_vendor(request))
+            return 202, {"Location": "/jobs/1"}, b""
+        times.append(None)
+        return times[0] if len(times) > 3 else (202, {}, b"")
+
+    with serving(vendor) as server:
+        assert texts(released(server, {"interval": 0.02})) == EXPECTED
+    assert [request.path for request in server.requests[1:]] == ["/jobs/1"] * 3
+
+
+def test_a_job_may_end_in_a_redirect_to_its_result():
+    def vendor(request):
+        if request.method == "POST":
+            return 202, {"Location": "/jobs/1"}, b""
+        return (303, {"Location": "/results/1"}, b"") if request.path == "/jobs/1" else (200, CSV, b"age\n1\n")
+
+    with serving(vendor) as server:
+        assert released(server, {"interval": 0.01})["age"].tolist() == ["1"]
+
+
+def test_a_job_that_is_never_done_ends_at_its_deadline():
+    with (
+        serving(lambda request: (202, {"Location": "/jobs/1"}, b"")) as server,
+        pytest.raises(OracleError, match="was not done after 0.2 s") as caught,
+    ):
+        released(server, {"interval": 0.05, "deadline": 0.2})
+    assert caught.value.retryable
+
+
+@pytest.mark.parametrize("location", [None, "http://other.example/jobs/1"])
+def test_a_job_elsewhere_is_not_followed(location):
+    headers = {"Location": location} if location else {}
+    with serving(lambda request: (202, headers, b"")) as server, pytest.raises(OracleError, match="no Location on"):
+        released(server, {})
+
+
+@pytest.mark.parametrize(
+    ("reply", "complaint"),
+    [
+        ((200, {"Content-Type": "text/html"}, b"<html>\x1b[2J<h1>"), r"content type 'text/html'.*begins '<html>\\x1b"),
+        ((200, CSV, b""), "the reply is empty"),
+        ((200, CSV, b"Alter,Geschlecht\n1,m\n"), "expected a header line with 'age'"),
+        ((200, CSV, b'age,sex\n1,"m\n'), "not CSV"),
+        ((404, {}, b"no such page"), "status 404: 'no such page'"),
+        ((401, {}, b""), "status 401; give the token"),
+    ],
+)
+def test_a_reply_that_is_no_release_is_explained(reply, complaint):
+    with serving(lambda request: reply) as server, pytest.raises(OracleError, match=complaint) as caught:
+        released(server, {})
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        (b"{}", "not a JSON list of records"),
+        (b"[1]", "not a JSON list of records"),
+        (b"[]", "empty list"),
+        (b'[{"age": 1}, {"sex": 2}]', "record 1 of the reply has not the fields"),
+        (b'[{"age": "\\ud800"}]', "no text or number"),
+        (b"[" * 100_000, "not JSON"),
+        (b"nope", "not JSON"),
+    ],
+)
+def test_json_that_is_no_release_is_explained(body, complaint):
+    with serving(lambda request: (200, JSON, body)) as server, pytest.raises(ReleaseError, match=complaint):
+        released(server, {"format": "json-records"})
+
+
+@pytest.mark.parametrize(
+    ("plain", "complaint"),
+    [
+        ({"pth": "/"}, "unknown key 'pth'; did you mean 'path'"),
+        ({"format": "xml"}, "format 'xml' is not known"),
+        ({"method": "GET"}, "method must be"),
+        ({"seed": "cookie:seed"}, "seed must be"),
+        ({"seed": "field:seed"}, "say where that goes with field"),
+        ({"seed": "field:seed", "format": "json-records"}, "say where that goes with request_key"),
+    ],
+)
+def test_a_mapping_that_makes_no_sense_is_refused_at_birth(plain, complaint):
+    with pytest.raises(InputError, match=complaint):
+        Plain("http://127.0.0.1:1", plain=plain)
+
+
+def test_a_plain_oracle_travels_by_recipe():
+    with serving(csv_vendor) as server:
+        oracle = travelled(Plain(server.address, plain={"path": "/a"}, name="vendor", randomized=False))
+        assert len(list(oracle.answer(Ask(DATA)))) == 1
+        assert (oracle.card.name, oracle.card.randomized, oracle.card.keeps_data) == ("vendor", False, False)

@@ -1,0 +1,153 @@
+"""What may stand in a release, and what cannot be used."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import ReleaseError
+from harness.vocabulary.release import Predictions, Reader, as_release, checked_predictions
+from harness.vocabulary.schema import Schema
+from harness.vocabulary.table import Table
+
+FRAME = pd.DataFrame({"age": [20, 30, 40, 50], "sex": list("MFMF"), "ill": ["flu", "flu", "ulcer", "flu"]})
+
+
+def reader(weight=None) -> Reader:
+    return Reader(Dataset.from_frame(FRAME, Schema({"age": "number", "sex": "category"}, "ill", weight)))
+
+
+def read(frame, weight=None):
+    return reader(weight).read(Table.from_frame(frame))
+
+
+def covered(data_reader, release, index) -> list[list[bool]]:
+    target = data_reader.data.record(index)
+    return [
+        lexicon.covering(position)[column.ids][column.codes].tolist()
+        for lexicon, column, position in zip(data_reader.lexicons[:2], release.quasi, target.codes, strict=True)
+    ]
+
+
+def test_rows_and_columns_may_come_in_any_order_and_rows_may_be_gone():
+    release = read(FRAME[["ill", "sex", "age"]].iloc[[3, 1]])
+    assert release.sensitive.tolist() == [0, 0]
+    assert release.notes == ()
+
+
+def test_rows_of_stars_cover_everybody():
+    data_reader = reader()
+    release = data_reader.read(Table.from_frame(FRAME.assign(age="*", sex="*")))
+    assert covered(data_reader, release, 2) == [[True] * 4, [True] * 4]
+
+
+def test_a_missing_cell_is_suppressed():
+    data_reader = reader()
+    release = data_reader.read(Table.from_frame(FRAME.assign(age=[20.0, None, 40.0, 50.0])))
+    assert covered(data_reader, release, 0)[0] == [True, True, False, False]
+
+
+def test_added_columns_are_noted_not_used():
+    assert read(FRAME.reset_index()).notes == ("the release adds column 'index', which the data did not have",)
+
+
+def test_a_count_column_weighs_its_rows_and_non_positive_counts_leave():
+    release = read(FRAME.assign(count=[2, 0, -1.5, 0.5]))
+    assert release.weights is not None
+    assert release.weights.tolist() == [2, 0.5]
+    assert release.class_weights.tolist() == [2.5, 0]
+    assert any("'count' is read as the weight" in note for note in release.notes)
+    assert any("zero or negative" in note for note in release.notes)
+
+
+def test_a_weight_column_of_any_name_can_be_declared():
+    assert read(FRAME.assign(n=[1, 2, 3, 4]), weight="n").class_weights.tolist() == [7, 3]
+    with pytest.raises(ReleaseError, match="no weight column 'n'"):
+        read(FRAME, weight="n")
+
+
+def test_a_weight_that_is_no_number_names_its_row():
+    with pytest.raises(ReleaseError, match="column 'count', row 2 of the release: a weight must be a finite number"):
+        read(FRAME.assign(count=["1", "2", "many", "3"]))
+
+
+def test_a_lacking_column_names_itself_and_what_is_there():
+    with pytest.raises(ReleaseError, match="no column 'ill' \\(sensitive\\); it has 'age', 'sex', 'illness'"):
+        read(FRAME.rename(columns={"ill": "illness"}))
+    with pytest.raises(ReleaseError, match="no column 'age' \\(quasi-identifier\\)"):
+        read(FRAME.drop(columns="age"))
+
+
+def test_an_unreadable_cell_names_column_row_and_text():
+    with pytest.raises(ReleaseError, match="column 'age', row 1 of the release: 'thirtyish'"):
+        read(FRAME.assign(age=["20", "thirtyish", "40", "50"]))
+
+
+def test_a_sensitive_value_that_the_data_never_had_is_refused():
+    with pytest.raises(ReleaseError, match="column 'ill', row 3"):
+        read(FRAME.assign(ill=["flu", "flu", "ulcer", "plague"]))
+
+
+def test_rows_with_a_suppressed_sensitive_value_are_left_out_and_noted():
+    release = read(FRAME.assign(ill=["flu", "*", None, "ulcer"]))
+    assert release.sensitive.tolist() == [0, 1]
+    assert release.notes == ("rows whose sensitive value is suppressed are left out",)
+
+
+def test_numbers_printed_as_floats_are_the_same_numbers():
+    data_reader = reader()
+    release = data_reader.read(Table.from_frame(FRAME.assign(age=["20.0", "30", "40.00", "5e1"])))
+    assert covered(data_reader, release, 3)[0] == [False, False, False, True]
+
+
+def test_what_other_means_depends_on_the_cells_beside_it():
+    frame = pd.DataFrame({"town": ["a", "b", "c"], "ill": ["x", "y", "x"]})
+    data_reader = Reader(Dataset.from_frame(frame, Schema({"town": "category"}, "ill")))
+    few = data_reader.read(Table.from_frame(frame.assign(town=["a", "OTHER", "OTHER"])))
+    many = data_reader.read(Table.from_frame(frame.assign(town=["OTHER", "OTHER", "c"])))
+    target = data_reader.data.record(0)
+    bits = [
+        data_reader.lexicons[0].covering(target.codes[0])[release.quasi[0].ids][release.quasi[0].codes].tolist()
+        for release in (few, many)
+    ]
+    assert bits == [[True, False, False], [True, True, False]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([[0.5, 0.6]], "not probabilities"),
+        ([[0.5, float("nan")]], "not probabilities"),
+        ([[1.5, -0.5]], "not probabilities"),
+        ([[0.5, 0.5], [0.5, 0.5]], "shape"),
+        ([0.5, 0.5], "shape"),
+        ([["a", "b"]], "not an array of numbers"),
+    ],
+)
+def test_predictions_that_are_not_probabilities_are_refused(rows, why):
+    with pytest.raises(ReleaseError, match=why):
+        checked_predictions(rows, draws=1, values=2)
+
+
+def test_predictions_pass_as_they_are():
+    assert checked_predictions(np.array([[0.25, 0.75]]), 1, 2).rows.tolist() == [[0.25, 0.75]]
+
+
+def test_frames_and_arrays_are_releases_and_nothing_else_is():
+    assert isinstance(as_release(FRAME), Table)
+    assert isinstance(as_release(np.array([[1.0]])), Predictions)
+    with pytest.raises(ReleaseError, match="returned nothing"):
+        as_release(None)
+    with pytest.raises(ReleaseError, match="returned a list"):
+        as_release([1])
+
+
+def test_several_sensitive_columns_are_one_joint_value():
+    frame = FRAME.assign(cost=["low", "high", "high", "low"])
+    data = Dataset.from_frame(frame, Schema({"age": "number"}, ["ill", "cost"]))
+    assert data.sensitive_labels == ("flu | low", "flu | high", "ulcer | low", "ulcer | high")
+    assert Reader(data).read(Table.from_frame(frame)).sensitive.tolist() == [0, 1, 3, 0]
+
+
+def test_an_empty_release_is_a_release():
+    assert len(read(FRAME.iloc[:0]).sensitive) == 0
