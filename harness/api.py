@@ -115,7 +115,7 @@ def executor_for(workers: int, oracle: Oracle) -> Mapper:
         raise InputError(f"workers must be a whole number of at least 1, not {workers!r}")
     if workers == 1:
         return Serial()
-    return Processes(workers) if oracle.card.computes_here else Threads(workers)
+    return Processes(workers) if oracle.card.in_process else Threads(workers)
 
 
 def shown(running: Audit, progress: bool | None = None) -> Iterator[Finding]:

@@ -145,7 +145,7 @@ class Report:
                 f"{self.plan.data.dropped} rows with missing values were left out; {size} remain and are numbered "
                 "anew: `row` in the report is the row of the source"
             )
-        if self.opening.orderless and len(self.findings) > self.examined:
+        if self.opening.row_order_invariant and len(self.findings) > self.examined:
             said.append(
                 f"{self.examined} records were examined for all {len(self.findings)}: the oracle vouches that the "
                 "order of rows makes no difference, a permuted table agreed, so equal records need one examination"

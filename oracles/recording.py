@@ -101,7 +101,7 @@ class Replaying:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.card = replace(_header(self.path), computes_here=False)
+        self.card = replace(_header(self.path), in_process=False)
         self._keys = Keys()
         self._lock = threading.Lock()
         self._places = _places(self.path)

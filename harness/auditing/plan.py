@@ -76,7 +76,7 @@ class Plan:
 
     def is_blind(self, card: Card) -> bool:
         """Whether D⁻ⁱ is sent as just another table, so that f cannot know who is tested."""
-        return self.blind if self.blind is not None else not card.computes_here
+        return self.blind if self.blind is not None else not card.in_process
 
     def randomized(self, card: Card) -> bool:
         """Whether there is anything to sample: f's randomness, or A's when the plan asks for several draws of it.

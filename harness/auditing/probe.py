@@ -34,7 +34,7 @@ class Opening:
 
     card: Card
     coupled: bool  # both sides with the same seeds
-    orderless: bool  # the order of rows makes no difference, so equal records need one examination
+    row_order_invariant: bool  # the order of rows makes no difference, so equal records need one examination
     notes: tuple[str, ...]
     first: str  # digest of the first answer, for the question at the end
 
@@ -61,12 +61,12 @@ def first_questions(plan: Plan, oracle: Oracle) -> Opening:
     if card.randomized and not _varies(oracle, replace(ask, draws=VARIED)):
         notes.append(f"the oracle is said to be randomized, but {VARIED} draws of one question were all the same")
     coupled = card.seedable or not card.randomized
-    orderless = coupled and _answer(oracle, _in_another_order(plan, ask)) == told[0]
-    if card.orderless and coupled and not orderless:
+    row_order_invariant = coupled and _answer(oracle, _in_another_order(plan, ask)) == told[0]
+    if card.row_order_invariant and coupled and not row_order_invariant:
         notes.append("the oracle says that the order of rows makes no difference, but it does")
-    elif not card.randomized and not orderless:
+    elif not card.randomized and not row_order_invariant:
         notes.append("the order of the rows makes a difference to what is released")
-    return Opening(card, coupled, card.orderless and orderless, tuple(notes), told[0])
+    return Opening(card, coupled, card.row_order_invariant and row_order_invariant, tuple(notes), told[0])
 
 
 def still_the_same(plan: Plan, oracle: Oracle, opening: Opening) -> None:
@@ -115,7 +115,7 @@ def _of_a_smaller_table(plan: Plan, ask: Ask) -> Ask:
 def _answer(oracle: Oracle, ask: Ask, what: str = "f(D)") -> str:
     """One draw, as a digest of its rows in whatever order they came."""
     (release,) = answers(oracle, replace(ask, draws=1), what)
-    return release.orderless_digest if isinstance(release, Table) else release.digest
+    return release.row_order_invariant_digest if isinstance(release, Table) else release.digest
 
 
 def _varies(oracle: Oracle, ask: Ask) -> bool:
@@ -123,7 +123,7 @@ def _varies(oracle: Oracle, ask: Ask) -> bool:
     releases = list(answers(oracle, ask, "f(D)"))
     if isinstance(releases[0], Predictions):
         return len(np.unique(releases[0].rows, axis=0)) > 1
-    return len({release.orderless_digest for release in releases if isinstance(release, Table)}) > 1
+    return len({release.row_order_invariant_digest for release in releases if isinstance(release, Table)}) > 1
 
 
 def _in_another_order(plan: Plan, ask: Ask) -> Ask:

@@ -68,7 +68,7 @@ class Audit:
         if self.plan.budget is not None and (drawn := self.drawn(BEFORE)):
             present = reader.read(drawn[0])
         choice = choose(self.plan, self.opening.card, self.opening.coupled, reader, present)
-        alike = twins(self.plan.data, choice.targets) if self.opening.orderless else {}
+        alike = twins(self.plan.data, choice.targets) if self.opening.row_order_invariant else {}
         course = Course(not self.plan.randomized(self.opening.card), choice.targets, choice.random, alike)
         self._say("course", course.entry())
         return course

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,12 +26,35 @@ MOST_SENSITIVE_VALUES = 10_000  # every prediction has one coordinate per value
 
 @dataclass(frozen=True)
 class Record:
-    """One person: who she is to the adversary, and what the adversary wants to know."""
+    """One row of D: what the adversary knows of it, in three spellings."""
 
     index: int
     quasi: tuple[Any, ...]  # as D holds them
-    codes: tuple[int, ...]  # the same, as positions in each quasi-identifier's domain
-    sensitive: int  # position in the sensitive domain
+    codes: tuple[int, ...]  # as positions in each quasi-identifier's domain
+    raws: tuple[Raw, ...]  # as the raw values at these positions
+
+
+@dataclass(frozen=True)
+class Secret:
+    """What the adversary wants to know: one sensitive column, or several of them jointly (v2 §3.1)."""
+
+    name: str
+    columns: tuple[int, ...]  # positions among the sensitive columns
+    sizes: tuple[int, ...]  # of their domains
+    labels: tuple[str, ...]  # one per (joint) value; their order fixes the coordinates of every prediction
+
+    @property
+    def values(self) -> int:
+        """n, the number of values."""
+        return len(self.labels)
+
+    def codes(self, columns: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
+        """Each row's position among the values, from its positions in all sensitive columns; -1 where one is -1."""
+        chosen = [columns[column] for column in self.columns]
+        joint = chosen[0]
+        for size, codes in zip(self.sizes[1:], chosen[1:], strict=True):
+            joint = np.where((joint < 0) | (codes < 0), -1, joint * size + codes).astype(np.int32)
+        return joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +67,7 @@ class Dataset:
     codes: tuple[npt.NDArray[np.int32], ...] = field(repr=False)  # every cell as a position in its domain
     rows: npt.NDArray[np.intp] | None = None  # of the source, for each record; None when none was left out
     dropped: int = 0  # rows of the source left out for missing values
+    persons: npt.NDArray[np.int32] | None = field(default=None, repr=False)  # whose row each is; None: one row each
 
     @classmethod
     def of(cls, schema: Schema, table: Table) -> Dataset:
@@ -52,13 +77,7 @@ class Dataset:
         known = [_bind(column, table.column(column.name), secret=False) for column in schema.quasi]
         wanted = [_bind(column, table.column(column.name), secret=True) for column in schema.sensitive]
         readings, codes = zip(*known, *wanted, strict=True)
-        data = cls(schema, table, readings, codes)
-        if len(data.sensitive_domain) > MOST_SENSITIVE_VALUES:
-            raise InputError(
-                f"the sensitive columns have {len(data.sensitive_domain)} joint values, more than "
-                f"{MOST_SENSITIVE_VALUES}; group them into fewer before the audit"
-            )
-        return data
+        return cls(schema, table, readings, codes)
 
     @classmethod
     def within(cls, schema: Schema, table: Table, domains: Sequence[Sequence[Raw]]) -> Dataset:
@@ -75,21 +94,25 @@ class Dataset:
     def from_frame(cls, frame: pd.DataFrame, schema: Schema, missing: Missing = "error") -> Dataset:
         """D from a DataFrame that holds at least the schema's columns."""
         _require_columns(schema, [str(name) for name in frame.columns], "the data")
-        chosen = frame.set_axis([str(name) for name in frame.columns], axis=1).loc[:, list(schema.names)]
+        named = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        chosen = named.loc[:, list(schema.names)]
         for column in schema.quasi:
-            if column.bins is not None:
+            if column.is_binned:
                 chosen = chosen.assign(**{column.name: column.binned(_as_numbers(column, chosen[column.name]))})
         table = Table.from_frame(chosen)
+        persons = None if schema.person is None else _persons(schema.person, named[schema.person])
         gaps = np.zeros(table.rows, dtype=bool)
         for cells in table.columns:
             gaps |= cells.codes < 0
         if missing not in get_args(Missing):
             raise InputError(f"missing = {missing!r} is not known; {did_you_mean(str(missing), get_args(Missing))}")
         if not gaps.any() or missing == "keep":
-            return cls.of(schema, table)
+            return replace(cls.of(schema, table), persons=persons)
         if missing == "drop":
             kept = np.flatnonzero(~gaps)
-            return replace(cls.of(schema, table.taking(kept)), rows=kept, dropped=int(gaps.sum()))
+            remaining = None if persons is None else pd.factorize(persons[kept])[0].astype(np.int32)
+            data = cls.of(schema, table.taking(kept))
+            return replace(data, rows=kept, dropped=int(gaps.sum()), persons=remaining)
         row = int(np.flatnonzero(gaps)[0])
         name = next(n for n, c in zip(table.names, table.columns, strict=True) if c.codes[row] < 0)
         raise InputError(
@@ -140,28 +163,62 @@ class Dataset:
     def digest(self) -> str:
         return self.table.digest
 
+    @property
+    def population(self) -> int:
+        """How many persons there are; a row each unless a person column says otherwise."""
+        return self.size if self.persons is None else int(self.persons.max()) + 1
+
+    def rows_of(self, person: int) -> tuple[int, ...]:
+        """The rows of one person; persons are counted from 0 in the order of their first row."""
+        if self.persons is None:
+            return (person,)
+        order, starts = self._rows_by_person
+        return tuple(order[starts[person] : starts[person + 1]].tolist())
+
+    @cached_property
+    def _rows_by_person(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        assert self.persons is not None
+        order = np.argsort(self.persons, kind="stable")
+        return order, np.searchsorted(self.persons[order], np.arange(self.population + 1))
+
+    def secrets(self, joint: bool) -> tuple[Secret, ...]:
+        """What is inferred: each sensitive column for itself, or all of them as one joint value."""
+        names = [column.name for column in self.schema.sensitive]
+        columns = range(len(names))
+        return (self._secret(tuple(columns)),) if joint else tuple(self._secret((column,)) for column in columns)
+
+    def _secret(self, columns: tuple[int, ...]) -> Secret:
+        domains = [self.readings[len(self.schema.quasi) + column].domain for column in columns]
+        name = " | ".join(self.schema.sensitive[column].name for column in columns)
+        sizes = tuple(map(len, domains))
+        _check_values(f"the secret {name!r}", sizes)
+        labels = tuple(" | ".join(str(raw) for raw in joint) for joint in product(*domains))
+        return Secret(name, columns, sizes, labels)
+
     @cached_property
     def sensitive_domain(self) -> tuple[tuple[Raw, ...], ...]:
-        """All joint sensitive values; their order fixes the coordinates of every prediction."""
-        return tuple(product(*(reading.domain for reading in self.readings[len(self.schema.quasi) :])))
+        """All joint sensitive values: the coordinates of what an oracle that releases predictions predicts."""
+        domains = [reading.domain for reading in self.readings[len(self.schema.quasi) :]]
+        _check_values("the sensitive columns together", tuple(map(len, domains)))
+        return tuple(product(*domains))
 
     @cached_property
     def sensitive_labels(self) -> tuple[str, ...]:
         return tuple(" | ".join(str(raw) for raw in joint) for joint in self.sensitive_domain)
 
     @cached_property
-    def sensitive_codes(self) -> npt.NDArray[np.int32]:
-        """Each record's position in the sensitive domain."""
-        joint = np.zeros(self.size, dtype=np.int32)
+    def sensitive_codes(self) -> npt.NDArray[np.int64]:
+        """Each record's position in the joint sensitive domain."""
+        joint = np.zeros(self.size, dtype=np.int64)
         offset = len(self.schema.quasi)
         for reading, codes in zip(self.readings[offset:], self.codes[offset:], strict=True):
             joint = joint * len(reading.domain) + codes
         return joint
 
-    def without(self, index: int) -> Dataset:
+    def without(self, rows: Sequence[int]) -> Dataset:
         """D⁻ⁱ as a table of its own; the domains stay those of D, which are public."""
-        codes = tuple(np.delete(codes, index) for codes in self.codes)
-        return Dataset(self.schema, self.table.without(index), self.readings, codes)
+        codes = tuple(np.delete(codes, rows) for codes in self.codes)
+        return Dataset(self.schema, self.table.without(rows), self.readings, codes)
 
     def taking(self, rows: npt.NDArray[Any]) -> Dataset:
         """These rows in this order, with the domains of D."""
@@ -172,7 +229,25 @@ class Dataset:
         names = [column.name for column in self.schema.quasi]
         quasi = tuple(_plain(self.table.column(name), index) for name in names)
         codes = tuple(int(codes[index]) for codes in self.codes[: len(names)])
-        return Record(index, quasi, codes, int(self.sensitive_codes[index]))
+        raws = tuple(reading.domain[code] for reading, code in zip(self.readings, codes, strict=False))
+        return Record(index, quasi, codes, raws)
+
+
+def _check_values(what: str, sizes: Sequence[int]) -> None:
+    values = math.prod(sizes)
+    if values > MOST_SENSITIVE_VALUES:
+        raise InputError(
+            f"{what} have {values} values, more than {MOST_SENSITIVE_VALUES}; group them into fewer before the audit"
+        )
+
+
+def _persons(name: str, labels: pd.Series[Any]) -> npt.NDArray[np.int32]:
+    """The number of each row's person, counted from 0 in the order of first appearance."""
+    codes = Cells.of(labels).codes
+    if (codes < 0).any():
+        row = int(np.argmin(codes))
+        raise InputError(f"column {name!r}, row {row}: the row names no person; every row needs one, or leave it out")
+    return codes
 
 
 def _as_numbers(column: Column, series: pd.Series[Any]) -> pd.Series[Any]:
@@ -244,8 +319,13 @@ def _csv_frame(path: Path, schema: Schema, missing_values: Sequence[str]) -> pd.
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except (pd.errors.ParserError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV table: {error}") from None
-    frame = frame[list(schema.names)].astype(object)
+    frame = frame[_needed(schema)].astype(object)
     return frame.mask(frame.isin(list(missing_values)), None)
+
+
+def _needed(schema: Schema) -> list[str]:
+    """Every column of the source that is read, the person's among them."""
+    return list(dict.fromkeys((*schema.names, *([] if schema.person is None else [schema.person]))))
 
 
 def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFrame:
@@ -274,7 +354,7 @@ def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFra
 
 
 def _require_columns(schema: Schema, names: Sequence[str], where: str) -> None:
-    for name in schema.names:
+    for name in _needed(schema):
         if name not in names:
             raise InputError(f"{where} has no column {name!r}; {did_you_mean(name, names)}")
         if list(names).count(name) > 1:

@@ -9,14 +9,22 @@ HarnessError
 A broken claim is a Verdict, never an exception.
 """
 
+import copy
 import difflib
 from collections.abc import Iterable
+from typing import Self
 
 
 class HarnessError(Exception):
-    """A problem that can be told in one paragraph: where, what, what was expected, how to mend it."""
+    """A problem that can be told in one paragraph: where, what, what was expected, how to correct it."""
 
     exit_code = 2
+
+    def within(self, where: str) -> Self:
+        """The same error with its place named first: `where: message`."""
+        told = copy.copy(self)
+        told.args = (f"{where}: {self}",)
+        return told
 
 
 class InputError(HarnessError):

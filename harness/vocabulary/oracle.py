@@ -1,4 +1,4 @@
-"""The seam: all the harness knows of an anonymizer is on this page. Knows no transport and no plan."""
+"""The oracle interface: all the harness knows of an anonymizer is on this page. Knows no transport and no plan."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Card:
     randomized: bool | None = None  # None: it does not say; two equal questions will tell
     seedable: bool = False  # equal seeds, equal releases
     keeps_data: bool = False  # may be asked by index about a table it was given before
-    computes_here: bool = True  # in this process, so that more workers must be more processes; else it is waited for
-    orderless: bool = False  # vouches that the order of rows makes no difference, whatever the table
+    in_process: bool = True  # it computes in this process, so that more workers must be more processes
+    row_order_invariant: bool = False  # vouches that the order of rows makes no difference, whatever the table
     max_draws: int | None = None  # per ask
     noise_epsilon: float | None = None  # the differential privacy it claims, if it claims any
 
@@ -47,15 +47,15 @@ class Ask:
     """
 
     data: Dataset
-    drop: int | None = None
+    drop: tuple[int, ...] = ()  # rows that are left out before f begins: all those of one person
     about: tuple[Any, ...] | None = None
     draws: int = 1
     seed: int = 0
 
     @cached_property
     def table(self) -> Table:
-        """The rows f sees: D, or D⁻ⁱ with record i gone before f began."""
-        return self.data.table if self.drop is None else self.data.table.without(self.drop)
+        """The rows f sees: D, or D⁻ⁱ with the rows of person i gone before f began."""
+        return self.data.table.without(self.drop) if self.drop else self.data.table
 
     def seeds(self) -> list[int]:
         """One seed per draw; equal asks have equal seeds, and a shorter ask has the first of a longer one's."""

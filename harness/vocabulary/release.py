@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, ReleaseError, did_you_mean, nearest
+from harness.vocabulary.hierarchy import Hierarchy
 from harness.vocabulary.table import Cells, Codes, Table
-from harness.vocabulary.values import Exact, Other, Reading, Suppressed, Unreadable, Value, parse, resolve_other
+from harness.vocabulary.values import Exact, Other, Raw, Reading, Suppressed, Unreadable, Value, parse, resolve_other
 
 Floats = npt.NDArray[np.float64]
 WEIGHT_NAMES = ("count", "weight", "weights", "frequency", "freq")
@@ -35,55 +36,75 @@ class Predictions:
 
 
 @dataclass(frozen=True, eq=False)
-class Lettered:
+class CellIds:
     """One released quasi-identifier: which cells of the lexicon it uses, and which of those each row holds."""
 
-    ids: npt.NDArray[np.int64]  # [palette]
+    lexicon: Lexicon
+    ids: npt.NDArray[np.int64]  # [cells]
     codes: Codes  # [rows]
 
 
 @dataclass(frozen=True, eq=False)
 class Microdata:
-    """One draw of f: rows of generalised quasi-identifiers with their sensitive value."""
+    """One draw of f: rows of generalised quasi-identifiers with their sensitive values."""
 
-    quasi: tuple[Lettered, ...]
-    sensitive: Codes  # [rows], positions in the sensitive domain
-    values: int  # n, the size of that domain
+    quasi: tuple[CellIds, ...]
+    sensitive: tuple[Codes, ...]  # per sensitive column [rows]: positions in its domain, -1 where suppressed
     weights: Floats | None = None  # [rows]
     notes: tuple[str, ...] = ()
 
+    def for_secret(self, secret: Secret) -> TrainingRows:
+        """The rows that show this secret; one whose value is suppressed is left out for this secret only."""
+        labels = secret.codes(self.sensitive)
+        known = labels >= 0
+        if known.all():
+            return TrainingRows(self.quasi, labels, secret.values, self.weights)
+        quasi = tuple(CellIds(column.lexicon, column.ids, column.codes[known]) for column in self.quasi)
+        return TrainingRows(quasi, labels[known], secret.values, None if self.weights is None else self.weights[known])
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """What an adversary trains on: released rows, each with its value of one secret."""
+
+    quasi: tuple[CellIds, ...]
+    labels: Codes  # [rows], positions among the values of the secret
+    values: int  # n, how many values there are
+    weights: Floats | None = None  # [rows]
+
     @cached_property
     def class_weights(self) -> Floats:
-        """Weight of each sensitive value.  # [n]"""
-        return np.bincount(self.sensitive, self.weights, self.values).astype(np.float64)
+        """Weight of each value of the secret.  # [n]"""
+        return np.bincount(self.labels, self.weights, self.values).astype(np.float64)
 
     @cached_property
     def cell_weights(self) -> tuple[Floats, ...]:
-        """Per quasi-identifier the weight of each (cell, sensitive value); all a naive Bayes needs of a release.
+        """Per quasi-identifier the weight of each (cell, value of the secret); all a naive Bayes needs of a release.
 
-        Computed once per release and shared by all targets.  # each [palette, n]
+        Computed once per release and shared by all targets.  # each [cells, n]
         """
         return tuple(self._joint(column) for column in self.quasi)
 
-    def _joint(self, column: Lettered) -> Floats:
+    def _joint(self, column: CellIds) -> Floats:
         cells = len(column.ids)
-        key = column.codes.astype(np.intp) * self.values + self.sensitive
+        key = column.codes.astype(np.intp) * self.values + self.labels
         flat = np.bincount(key, self.weights, cells * self.values)
         return flat.astype(np.float64).reshape(cells, self.values)
 
 
 class Lexicon:
-    """Every distinct cell that one column has shown so far, read once, and which raw values each covers."""
+    """Every distinct cell that one column has shown so far, each read once and numbered."""
 
-    def __init__(self, name: str, reading: Reading) -> None:
+    def __init__(self, name: str, reading: Reading, hierarchy: Hierarchy | None = None) -> None:
         self.name = name
         self.reading = reading
+        self.hierarchy = hierarchy
         self.place = {raw: position for position, raw in enumerate(reading.domain)}
         self._lock = threading.Lock()
         self._ids: dict[object, int] = {}  # by cell as printed
         self._by_value: dict[Value, int] = {}
         self._values: list[Value] = []
-        self._covering: dict[int, npt.NDArray[np.bool_]] = {}  # by position of the raw value
+        self._worked_out: dict[Hashable, npt.NDArray[Any]] = {}
 
     def ids(self, cells: Cells) -> npt.NDArray[np.int64]:
         """The lexicon's number of each cell of the palette; cells never seen are read now."""
@@ -121,16 +142,19 @@ class Lexicon:
     def value(self, number: int) -> Value:
         return self._values[number]
 
-    def covering(self, position: int) -> npt.NDArray[np.bool_]:
-        """Which of the cells known so far cover the raw value at this position of the domain.  # [cells]"""
-        known = self._covering.get(position)
+    def each(self, key: Hashable, work_out: Callable[[Value], Any]) -> npt.NDArray[Any]:
+        """What `work_out` gives for every cell known so far, once per cell; `key` names the question.  # [cells, …]"""
+        known = self._worked_out.get(key)
         seen = 0 if known is None else len(known)
         if known is None or seen < len(self._values):
-            raw = self.reading.domain[position]
-            fresh = np.array([value.covers(raw) for value in self._values[seen:]], dtype=bool)
-            known = fresh if known is None else np.concatenate([known, fresh])
-            self._covering[position] = known
+            fresh = np.array([work_out(value) for value in self._values[seen:]])
+            known = fresh if known is None or seen == 0 else np.concatenate([known, fresh])
+            self._worked_out[key] = known
         return known
+
+    def covering(self, raw: Raw) -> npt.NDArray[np.bool_]:
+        """Which of the cells known so far cover a raw value.  # [cells of the lexicon]"""
+        return self.each(("covers", raw), lambda value: value.covers(raw)).astype(bool, copy=False)
 
 
 class Reader:
@@ -138,29 +162,26 @@ class Reader:
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
-        names = data.schema.names
-        self.lexicons = tuple(Lexicon(name, reading) for name, reading in zip(names, data.readings, strict=True))
+        declared = zip((*data.schema.quasi, *data.schema.sensitive), data.readings, strict=True)
+        self.lexicons = tuple(Lexicon(column.name, reading, column.hierarchy) for column, reading in declared)
         self._quasi = len(data.schema.quasi)
 
     def read(self, table: Table) -> Microdata:
         """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
         self._require_columns(table)
         weights, notes = self._weights(table)
-        sensitive, known = self._sensitive(table)
-        if not known.all():
-            notes.append("rows whose sensitive value is suppressed are left out")
-        usable = known if weights is None else known & (weights > 0)
-        if not usable.any():
-            notes.append("a release holds no usable row, so that nothing can be inferred from it")
+        usable = np.ones(table.rows, dtype=bool) if weights is None else weights > 0
         kept = slice(None) if usable.all() else usable
+        sensitive = []
+        for lexicon in self.lexicons[self._quasi :]:
+            codes = self._sensitive_column(lexicon, table)[kept]
+            sensitive.append(codes)
+            if (codes < 0).any():
+                notes.append(f"rows whose {lexicon.name!r} is suppressed are left out where it is inferred")
+            if not (codes >= 0).any():
+                notes.append(f"a release holds no row that shows {lexicon.name!r}: nothing can be inferred from it")
         quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
-        return Microdata(
-            quasi,
-            sensitive[kept],
-            len(self.data.sensitive_domain),
-            None if weights is None else weights[kept],
-            tuple(notes),
-        )
+        return Microdata(quasi, tuple(sensitive), None if weights is None else weights[kept], tuple(notes))
 
     def _require_columns(self, table: Table) -> None:
         for name in self.data.schema.names:
@@ -186,24 +207,18 @@ class Reader:
             notes.append(f"rows whose {name!r} is zero or negative are left out")
         return weights, [f"column {name!r} is read as the weight of its row", *notes]
 
-    def _sensitive(self, table: Table) -> tuple[Codes, npt.NDArray[np.bool_]]:
-        """Each row's position in the sensitive domain, and whether it is known at all."""
-        joint = np.zeros(table.rows, dtype=np.int32)
-        known = np.ones(table.rows, dtype=bool)
-        for lexicon in self.lexicons[self._quasi :]:
-            column = _without_gaps(table.column(lexicon.name))
-            positions = np.array(
-                [_position(lexicon, number, row, column) for row, number in enumerate(lexicon.ids(column))],
-                dtype=np.int32,
-            )
-            each = positions[column.codes] if len(positions) else column.codes
-            known &= each >= 0
-            joint = joint * len(lexicon.reading.domain) + each
-        return joint, known
-
-    def _quasi_column(self, lexicon: Lexicon, table: Table, kept: Any) -> Lettered:
+    def _sensitive_column(self, lexicon: Lexicon, table: Table) -> Codes:
+        """Each row's position in the domain of a sensitive column; -1 where the cell is suppressed."""
         column = _without_gaps(table.column(lexicon.name))
-        return Lettered(lexicon.ids(column), column.codes[kept])
+        positions = np.array(
+            [_position(lexicon, number, entry, column) for entry, number in enumerate(lexicon.ids(column))],
+            dtype=np.int32,
+        )
+        return positions[column.codes] if len(positions) else column.codes
+
+    def _quasi_column(self, lexicon: Lexicon, table: Table, kept: Any) -> CellIds:
+        column = _without_gaps(table.column(lexicon.name))
+        return CellIds(lexicon, lexicon.ids(column), column.codes[kept])
 
 
 def _without_gaps(cells: Cells) -> Cells:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from harness.vocabulary.errors import InputError, did_you_mean
@@ -30,6 +31,8 @@ class Column:
     points: bool = False
     bins: int | None = None  # numbers are replaced by the number of their bin before anything else sees them
     binning: Literal["quantiles", "width"] = "quantiles"
+    edges: tuple[float, ...] = ()  # the ends of the bins, outermost ones included, instead of `bins` and `binning`
+    edge: Literal["left", "right"] = "right"  # the end of a bin that belongs to it
 
     @classmethod
     def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
@@ -49,6 +52,8 @@ class Column:
             options["hierarchy"] = _hierarchy(name, options["hierarchy"], base)
         if isinstance(options.get("order"), list | tuple):
             options["order"] = tuple(str(value) for value in options["order"])
+        if isinstance(options.get("edges"), list):
+            options["edges"] = tuple(options["edges"])
         return cls(name, **options)
 
     def __post_init__(self) -> None:
@@ -69,25 +74,53 @@ class Column:
         self._require(
             "bins", self.bins is None or (whole and self.kind == "number"), "a whole number, of a number column"
         )
-        if self.binning not in ("quantiles", "width"):
-            hint = did_you_mean(str(self.binning), ("quantiles", "width"))
-            raise InputError(f"column {self.name!r}: binning {self.binning!r} is not known; {hint}")
+        for key, known in (("binning", ("quantiles", "width")), ("edge", ("left", "right"))):
+            if (value := getattr(self, key)) not in known:
+                raise InputError(
+                    f"column {self.name!r}: {key} {value!r} is not known; {did_you_mean(str(value), known)}"
+                )
+        self._require("edges", self._rising_edges(), "rising finite numbers, at least two, of a number column")
+        self._require("edges", not self.edges or self.bins is None, "given without `bins`, which they replace")
 
     def _require(self, key: str, good: bool, expected: str) -> None:
         if not good:
             raise InputError(f"column {self.name!r}: {key} must be {expected}, not {getattr(self, key)!r}")
 
+    def _rising_edges(self) -> bool:
+        if not self.edges:
+            return True
+        numbers = all(isinstance(end, int | float) and np.isfinite(end) for end in self.edges)
+        return self.kind == "number" and len(self.edges) > 1 and numbers and list(self.edges) == sorted({*self.edges})
+
+    @property
+    def is_binned(self) -> bool:
+        return self.bins is not None or bool(self.edges)
+
     def binned(self, numbers: pd.Series[Any]) -> pd.Series[Any]:
-        """The bin of each number, as v2 §4.5.2 quantises ages: by quantiles of D or in equal widths, right ends in."""
+        """The bin of each number, counted from 0, as v2 §4.5.2 quantises ages: between declared edges, by quantiles
+        of D, or in equal widths.
+        """
         known = numbers.dropna().to_numpy(np.float64)
+        inner = self._inner_edges(known)
+        outside = (known < self.edges[0]) | (known > self.edges[-1]) if self.edges else np.zeros(len(known), dtype=bool)
+        if outside.any():
+            raise InputError(
+                f"column {self.name!r}: {known[outside][0]:g} lies outside the declared edges {self.edges}"
+            )
+        side: Literal["left", "right"] = "left" if self.edge == "right" else "right"
+        bins = pd.Series(np.searchsorted(inner, numbers.to_numpy(np.float64), side=side), index=numbers.index)
+        return bins if len(known) == len(numbers) else bins.where(numbers.notna())
+
+    def _inner_edges(self, known: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        if self.edges:
+            return np.array(self.edges[1:-1], dtype=np.float64)
         assert self.bins is not None
         steps = np.arange(1, self.bins) / self.bins
         if self.binning == "quantiles":
-            edges = np.quantile(known, steps)
-        else:
-            edges = known.min() + steps * (known.max() - known.min())
-        bins = pd.Series(np.searchsorted(edges, numbers.to_numpy(np.float64), side="left"), index=numbers.index)
-        return bins if len(known) == len(numbers) else bins.where(numbers.notna())
+            quantiles: npt.NDArray[np.float64] = np.quantile(known, steps)
+            return quantiles
+        ends: npt.NDArray[np.float64] = known.min() + steps * (known.max() - known.min())
+        return ends
 
     def summary(self) -> dict[str, Any]:
         """The declaration as plain data: what differs from the defaults."""
@@ -97,7 +130,9 @@ class Column:
         if self.order:
             said["order"] = list(self.order)
         said |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
-        return said | ({"binning": self.binning} if self.bins else {})
+        if self.edges:
+            said["edges"] = list(self.edges)
+        return said | ({"binning": self.binning} if self.bins else {}) | ({"edge": self.edge} if self.is_binned else {})
 
     def untyped(self, texts: Iterable[object] = ()) -> Reading:
         """How raw texts are typed before the domain is known; dates are looked at together for day and month."""
@@ -149,19 +184,21 @@ def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
 class Schema:
     """Which columns an adversary knows (quasi), which she wants to know (sensitive).
 
-    `Schema(quasi={"age": "number"}, sensitive="disease")`; several sensitive columns are inferred jointly
-    (v2 §3.1: one attribute S, a function of the others). `weight` names a count column of the releases.
+    `Schema(quasi={"age": "number"}, sensitive="disease")`. `weight` names a count column of the releases, `person`
+    the column of the data that says whose row it is; f never sees that column unless it is declared as well.
     """
 
     quasi: tuple[Column, ...]
     sensitive: tuple[Column, ...]
     weight: str | None = None
+    person: str | None = None
 
     def __init__(
         self,
         quasi: Mapping[str, object] | Sequence[Column],
         sensitive: str | Sequence[str | Column],
         weight: str | None = None,
+        person: str | None = None,
     ) -> None:
         if isinstance(quasi, Mapping):
             columns = tuple(Column.of(str(name), declaration) for name, declaration in quasi.items())
@@ -174,6 +211,7 @@ class Schema:
         object.__setattr__(self, "quasi", columns)
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)
+        object.__setattr__(self, "person", person)
         self._check()
 
     def _check(self) -> None:

@@ -51,8 +51,8 @@ class Cells:
             return pd.Series(self.values())
         return pd.Series(pd.Series(self.palette).array.take(self.codes))
 
-    def without(self, row: int) -> Cells:
-        return Cells(self.palette, np.delete(self.codes, row))
+    def without(self, rows: Sequence[int]) -> Cells:
+        return Cells(self.palette, np.delete(self.codes, rows))
 
     def taking(self, rows: npt.NDArray[Any]) -> Cells:
         """The cells of these rows (indices or a mask), in this order."""
@@ -126,9 +126,9 @@ class Table:
     def taking(self, rows: npt.NDArray[Any]) -> Table:
         return Table(self.names, tuple(cells.taking(rows) for cells in self.columns))
 
-    def without(self, row: int) -> Table:
-        """D⁻ⁱ: the table less one row, the others in their order."""
-        return Table(self.names, tuple(cells.without(row) for cells in self.columns))
+    def without(self, rows: Sequence[int]) -> Table:
+        """D⁻ⁱ: the table less the rows of one person, the others in their order."""
+        return Table(self.names, tuple(cells.without(rows) for cells in self.columns))
 
     @cached_property
     def digest(self) -> str:
@@ -136,7 +136,7 @@ class Table:
         return _hashed([(name, cells.canonical()) for name, cells in zip(self.names, self.columns, strict=True)])
 
     @cached_property
-    def orderless_digest(self) -> str:
+    def row_order_invariant_digest(self) -> str:
         """The same for tables that differ only in the order of their rows or columns."""
         columns = [(name, cells.alphabetic()) for name, cells in zip(self.names, self.columns, strict=True)]
         columns.sort(key=lambda column: column[0])

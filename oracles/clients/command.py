@@ -69,7 +69,7 @@ class Command:
         if randomized is None and seedable:  # else two equal questions, having equal seeds, would prove nothing
             randomized = True
         self.card = Card(
-            name or f"cmd:{Path(self.argv[0]).name}", randomized=randomized, seedable=seedable, computes_here=False
+            name or f"cmd:{Path(self.argv[0]).name}", randomized=randomized, seedable=seedable, in_process=False
         )
         self._running: set[Running] = set()
         self._lock = threading.Lock()

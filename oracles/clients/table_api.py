@@ -104,7 +104,7 @@ class Plain:
         seedable = self.mapped.seed is not None
         if randomized is None and seedable:  # else two equal questions, having equal seeds, would prove nothing
             randomized = True
-        self.card = Card(name or address, randomized=randomized, seedable=seedable, computes_here=False)
+        self.card = Card(name or address, randomized=randomized, seedable=seedable, in_process=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe

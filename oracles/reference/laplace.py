@@ -229,7 +229,7 @@ def _card(oracle: object, noise_epsilon: float, releases: Any) -> Card:
         randomized=noisy,
         seedable=noisy,
         keeps_data=True,
-        orderless=True,
+        row_order_invariant=True,
         noise_epsilon=noise_epsilon,
     )
 

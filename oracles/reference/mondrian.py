@@ -59,7 +59,7 @@ class Mondrian:
     def card(self) -> Card:
         settings = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
         said = ", ".join(f"{name}={value}" for name, value in settings.items() if _matters(name, value, self))
-        return Card(f"mondrian({said})", version="1", randomized=False, keeps_data=True, orderless=True)
+        return Card(f"mondrian({said})", version="1", randomized=False, keeps_data=True, row_order_invariant=True)
 
     def answer(self, ask: Ask) -> Iterable[Table]:
         return [self._release(ask.data, ask.drop)] * ask.draws

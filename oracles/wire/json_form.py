@@ -99,7 +99,7 @@ def read_description(said: Mapping[str, Any]) -> Description:
         randomized=None if card.get("randomized") is None else _truth(card["randomized"], "randomized"),
         seedable=_truth(card.get("seedable", False), "seedable"),
         keeps_data=_truth(card.get("keeps_data", False), "keeps_data"),
-        computes_here=False,
+        in_process=False,
         max_draws=None if draws is None else _whole(draws, "max_draws"),
         noise_epsilon=None if epsilon is None else _number(epsilon, "noise_epsilon"),
     )

@@ -170,7 +170,7 @@ def unpack_description(message: pb.DescribeReply) -> Description:
         randomized=card.randomized if card.HasField("randomized") else None,
         seedable=card.seedable,
         keeps_data=card.keeps_data,
-        computes_here=False,
+        in_process=False,
         max_draws=card.max_draws if card.HasField("max_draws") else None,
         noise_epsilon=card.noise_epsilon if card.HasField("noise_epsilon") else None,
     )

@@ -74,7 +74,7 @@ def test_an_ask_leaves_the_record_out_by_index_or_blindly():
 
 
 def test_a_stranger_is_asked_blindly_unless_the_plan_says_otherwise():
-    record, stranger = DATA.record(3), replace(FIXED, computes_here=False)
+    record, stranger = DATA.record(3), replace(FIXED, in_process=False)
     assert PLAN.ask(stranger, record, absent=True, coupled=True).drop is None
     assert replace(PLAN, blind=False).ask(stranger, record, absent=True, coupled=True).drop == 3
 

@@ -85,16 +85,16 @@ def test_an_anonymizer_that_minds_the_order_of_rows_is_found_out():
     def by_position(data: pd.DataFrame) -> pd.DataFrame:
         return data.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(data["age"])])
 
-    vouching = Card("box", randomized=False, orderless=True)
-    assert not opening(Box(vouching, lambda data, seed, asked: by_position(data))).orderless
-    assert opening(Box(vouching, plain)).orderless
+    vouching = Card("box", randomized=False, row_order_invariant=True)
+    assert not opening(Box(vouching, lambda data, seed, asked: by_position(data))).row_order_invariant
+    assert opening(Box(vouching, plain)).row_order_invariant
 
 
 class Counted:
     """A local anonymizer that vouches for something, and counts how often it was asked."""
 
-    def __init__(self, f, orderless):
-        self.card, self.f, self.asked = Card("counted", randomized=False, orderless=orderless), f, []
+    def __init__(self, f, row_order_invariant):
+        self.card, self.f, self.asked = Card("counted", randomized=False, row_order_invariant=row_order_invariant), f, []
 
     def answer(self, ask: Ask):
         self.asked.append(ask.table.rows)
@@ -109,7 +109,7 @@ def minding(frame):
 
 def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_a_permuted_table_agrees():
     data = pd.concat([table(10)] * 3, ignore_index=True)
-    oracle = Counted(lambda frame: frame, orderless=True)
+    oracle = Counted(lambda frame: frame, row_order_invariant=True)
     report = audit(oracle, data)
     assert oracle.asked.count(29) == 2 + len(
         data.drop_duplicates()
@@ -120,12 +120,12 @@ def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_
     assert any("records were examined for all 30" in line for line in report.assumptions)
 
 
-@pytest.mark.parametrize(("f", "orderless"), [(minding, True), (lambda frame: frame, False)])
-def test_equal_records_are_asked_about_one_by_one_if_not(f, orderless):
-    oracle = Counted(f, orderless)
+@pytest.mark.parametrize(("f", "row_order_invariant"), [(minding, True), (lambda frame: frame, False)])
+def test_equal_records_are_asked_about_one_by_one_if_not(f, row_order_invariant):
+    oracle = Counted(f, row_order_invariant)
     report = audit(oracle, pd.concat([table(5)] * 2, ignore_index=True))
     assert oracle.asked.count(9) == 2 + 10
-    assert any("order of rows makes no difference, but it does" in note for note in report.notes) == orderless
+    assert any("order of rows makes no difference, but it does" in note for note in report.notes) == row_order_invariant
 
 
 def test_a_mondrian_that_breaks_ties_by_position_is_measured_as_it_is():

@@ -83,7 +83,7 @@ def test_a_command_is_seedable_exactly_if_it_mentions_the_seed():
     assert (with_seed.seedable, with_seed.randomized) == (True, True)
     assert (without.seedable, without.randomized) == (False, None)
     assert Command(["cat"], randomized=False).card.randomized is False
-    assert not without.computes_here
+    assert not without.in_process
 
 
 def test_a_command_that_fails_is_quoted_with_its_last_words():

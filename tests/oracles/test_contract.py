@@ -183,7 +183,7 @@ def test_the_reference_anonymizers_have_the_same_findings_behind_every_door(door
 def test_every_door_says_whether_it_can_be_seeded(door):
     with opened(door, "noisy") as oracle:
         assert (oracle.card.seedable, oracle.card.randomized) == (True, True)
-        assert oracle.card.computes_here is (door is local)
+        assert oracle.card.in_process is (door is local)
     with opened(door, "decades") as oracle:
         assert (oracle.card.seedable, oracle.card.randomized) == (False, None)
 

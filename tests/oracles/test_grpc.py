@@ -67,7 +67,7 @@ def test_an_oracle_far_away_answers_as_it_does_here(function):
             assert digests(there, ask) == digests(here, ask)
         assert (there.card.name, there.card.seedable) == (here.card.name, here.card.seedable)
         assert there.card.keeps_data
-        assert not there.card.computes_here
+        assert not there.card.in_process
 
 
 class Guessing:

@@ -294,7 +294,7 @@ def test_a_replay_answers_as_the_oracle_did_without_it(tmp_path):
     replaying = Replaying(recorded(tmp_path, *asks))
     for ask in reversed(asks):
         assert digests(replaying.answer(ask)) == digests(Local(noisy).answer(ask))
-    assert replaying.card == replace(Local(noisy).card, computes_here=False)
+    assert replaying.card == replace(Local(noisy).card, in_process=False)
     assert digests(travelled(replaying).answer(asks[0])) == digests(Local(noisy).answer(asks[0]))
 
 

@@ -97,7 +97,7 @@ def test_a_process_answers_as_the_callable_does_here(framed, function):
     for ask in (Ask(data, seed=3), Ask(data, drop=5, draws=3, seed=3), Ask(data.without(5), draws=3, seed=3)):
         assert digests(there, ask) == digests(here, ask)
     assert there.card.seedable == here.card.seedable
-    assert not there.card.computes_here
+    assert not there.card.in_process
 
 
 def test_one_process_answers_many_questions(framed):

@@ -207,9 +207,9 @@ def test_a_question_arrives_as_it_was_asked(drop, about, draws, seed):
 @pytest.mark.parametrize(
     "card",
     [
-        Card("a", computes_here=False),
+        Card("a", in_process=False),
         Card("b", "2.1", "predictions", True, True, True, False, max_draws=7, noise_epsilon=0.5),
-        Card("c", randomized=False, computes_here=False),
+        Card("c", randomized=False, in_process=False),
     ],
 )
 def test_a_card_arrives_as_it_was_written(card):

@@ -126,8 +126,8 @@ class Unreadable(ReleaseError):
         super().__init__(f"{quote(text)}: {why}; {remedy}")
         self.text, self.why, self.remedy = text, why, remedy
 
-    def __reduce__(self) -> tuple[Callable[..., "Unreadable"], tuple[str, str, str]]:
-        return Unreadable, (self.text, self.why, self.remedy)
+    def __reduce__(self) -> tuple[Callable[..., "Unreadable"], tuple[str, str, str], dict[str, object]]:
+        return Unreadable, (self.text, self.why, self.remedy), {"args": self.args}
 
 
 def ends(side: Closed) -> tuple[bool, bool]:

@@ -1,0 +1,67 @@
+"""Rows of a release as numbers, and the interface of every encoder. Knows training rows, never a classifier.
+
+An encoder turns the cells of a release into features, column by column, and a target's raw values into features of
+the same columns. Features live on the distinct cells of a column (`cells`, `codes`) and not on its rows: closed-form
+models work there directly, `matrix` spells them out for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.release import TrainingRows
+from harness.vocabulary.table import Codes
+from harness.vocabulary.values import Raw
+
+Floats = npt.NDArray[np.float64]
+Target = tuple[Raw, ...]  # the raw values of a record's quasi-identifiers, in the order of the schema
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFeatures:
+    """One quasi-identifier, encoded."""
+
+    cells: Floats  # [cells, dims], the features of each distinct cell
+    codes: Codes  # [rows], the cell that each row holds
+    target: Callable[[Raw], Floats]  # the features [dims] of a raw value
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A release, encoded."""
+
+    columns: tuple[ColumnFeatures, ...]
+
+    def matrix(self) -> Floats:
+        """One row of features per released row.  # [rows, features]"""
+        return np.concatenate([column.cells[column.codes] for column in self.columns], axis=1)
+
+    def target(self, raws: Target) -> Floats:
+        """The features of a target.  # [features]"""
+        return np.concatenate([column.target(raw) for column, raw in zip(self.columns, raws, strict=True)])
+
+
+class Encoder(Protocol):
+    """How an adversary looks at a release."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def depends_on_target(self) -> bool:
+        """Whether the features of a release differ from target to target, so that a model must be trained for each."""
+
+    def prepare(self, data: Dataset) -> Dataset:
+        """The data that f is asked about: D itself, unless the encoding begins before f."""
+
+    def encode(self, rows: TrainingRows, target: Target | None) -> Features:
+        """The rows as features; `target` is given when they depend on it, and None otherwise."""
+
+    def spec(self) -> dict[str, Any]:
+        """Every parameter as plain data."""
