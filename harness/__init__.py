@@ -1,7 +1,7 @@
 """A black-box oracle verification harness for anonymizers.
 
-`harness.audit(f, data, quasi={…}, sensitive="…", epsilon=0.1)` is the one-call door. Names are resolved when
-first used, so that importing the package costs milliseconds.
+`harness.audit(f, data, quasi={…}, sensitive="…", epsilon=0.1)` is the one call that does it all. Names are resolved
+when first used, so that importing the package costs milliseconds.
 """
 
 from importlib import import_module
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from harness.auditing.plan import Claim, Plan
     from harness.auditing.procedure import Audit
     from harness.auditing.verdict import Outcome, Verdict, judge
-    from harness.measuring.adversary import Inference
+    from harness.measuring.adversary import Adversary
+    from harness.measuring.divergence import distance
+    from harness.measuring.encode_release import encode
+    from harness.measuring.release_encoder import ReleaseEncoder
     from harness.report import Report
     from harness.vocabulary.dataset import Dataset, Record
     from harness.vocabulary.errors import HarnessError, InputError, JournalError, OracleError, ReleaseError
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from harness.vocabulary.table import Table
 
 _HOMES = {
+    "Adversary": "measuring.adversary",
     "Ask": "vocabulary.oracle",
     "Audit": "auditing.procedure",
     "Card": "vocabulary.oracle",
@@ -33,7 +37,6 @@ _HOMES = {
     "Finding": "auditing.finding",
     "HarnessError": "vocabulary.errors",
     "Hierarchy": "vocabulary.hierarchy",
-    "Inference": "measuring.adversary",
     "InputError": "vocabulary.errors",
     "JournalError": "vocabulary.errors",
     "Oracle": "vocabulary.oracle",
@@ -42,16 +45,20 @@ _HOMES = {
     "Plan": "auditing.plan",
     "Predictions": "vocabulary.release",
     "Record": "vocabulary.dataset",
+    "ReleaseEncoder": "measuring.release_encoder",
     "ReleaseError": "vocabulary.errors",
     "Report": "report",
     "Schema": "vocabulary.schema",
     "Table": "vocabulary.table",
     "Verdict": "auditing.verdict",
     "audit": "api",
+    "distance": "measuring.divergence",
+    "encode": "measuring.encode_release",
     "judge": "auditing.verdict",
 }
 
 __all__ = [
+    "Adversary",
     "Ask",
     "Audit",
     "Card",
@@ -61,7 +68,6 @@ __all__ = [
     "Finding",
     "HarnessError",
     "Hierarchy",
-    "Inference",
     "InputError",
     "JournalError",
     "Oracle",
@@ -70,12 +76,15 @@ __all__ = [
     "Plan",
     "Predictions",
     "Record",
+    "ReleaseEncoder",
     "ReleaseError",
     "Report",
     "Schema",
     "Table",
     "Verdict",
     "audit",
+    "distance",
+    "encode",
     "judge",
 ]
 

@@ -1,31 +1,40 @@
-"""The one call: audit an anonymizer from Python. A door: it may import everything, and the oracles."""
+"""The one call: audit an anonymizer from Python. May import everything, and the oracles."""
 
 from __future__ import annotations
 
+import json
+import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, is_dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from harness.auditing.finding import Finding
+from harness.auditing.config import bind, choose_adversaries, loaded
+from harness.auditing.events import Event, Examined, Selected
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
 from harness.executors import Mapper, Processes, Serial, Threads
-from harness.measuring.adversary import Inference, Model
-from harness.measuring.divergence import named
+from harness.measuring.adversary import Adversary
+from harness.measuring.divergence import divergence_named
+from harness.measuring.specification import unidentified
 from harness.report import Report
-from harness.vocabulary.dataset import Dataset, Missing
+from harness.vocabulary.dataset import Dataset, Missing, read_columns
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.schema import Column, Schema
 from oracles import as_oracle
 
-JOURNAL = "journal.jsonl"
+JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "run.json"
 
 
 def audit(
@@ -33,13 +42,18 @@ def audit(
     data: pd.DataFrame | str | Path | Dataset,
     *,
     quasi: Mapping[str, Any] | Sequence[Column] = (),
-    sensitive: str | Sequence[str] = (),
+    sensitive: str | Sequence[str | Column] = (),
+    joint: bool = False,
+    person: str | None = None,
     epsilon: float,
     delta: float = 0.0,
     confidence: float = 0.95,
-    encoder: str = "tf",
-    model: str | Model | Any = "bernoulli",
-    distance: str = "emd",
+    adversaries: Sequence[Adversary | Mapping[str, Any]] | None = None,
+    panel: str | None = None,
+    encoder: Any = None,
+    model: Any = None,
+    prior: Any = None,
+    distance: Any = "sum",
     draws: int | None = None,
     seed: int = 0,
     records: Literal["all"] | int = "all",
@@ -53,17 +67,23 @@ def audit(
     progress: bool | None = None,
     reveal: bool = False,
 ) -> Report:
-    """Test how far each person's own record moves what the releases of `anonymizer` say about that person.
+    """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
 
     `anonymizer` is a callable f(df) -> df (or f(df, seed), f(df, rng)), an oracle, or an address; `quasi` maps
-    each column that an adversary knows to its kind. With `out`, findings are kept there as they are measured and
-    the same call goes on where an interrupted one stopped.
+    each column that an adversary knows to its kind. Who infers is one adversary (`encoder`, `model`, `prior`), a list
+    of `adversaries`, or a `panel`. With `out`, everything is kept there as it is measured and the same call goes on
+    where an interrupted one stopped.
     """
+    single = {"encoder": encoder, "model": model, "prior": prior}
+    single = {name: part for name, part in single.items() if part is not None}
+    dataset = _dataset(data, quasi, sensitive, missing, weight, person)
+    declared = choose_adversaries(adversaries, single, panel)
     plan = Plan(
-        data=_dataset(data, quasi, sensitive, missing, weight),
+        data=dataset,
         claim=Claim(epsilon, delta, confidence),
-        inference=Inference.named(encoder, model),
-        distance=named(distance),
+        adversaries=bind(declared, dataset, joint, lambda columns: _further_columns(data, columns)),
+        divergence=divergence_named(loaded(distance)),
+        joint=joint,
         draws=draws,
         seed=seed,
         records=records,
@@ -72,45 +92,77 @@ def audit(
         blind=blind,
     )
     oracle = as_oracle(anonymizer)
-    with audited(plan, oracle, executor_for(workers, oracle), out=Path(out) if out else None) as running:
-        findings = list(shown(running, progress))
-        return Report.of(running, findings, reveal=reveal)
+    folder = Path(out) if out is not None else None
+    return run_audit(plan, oracle, executor_for(workers, oracle), out=folder, progress=progress, reveal=reveal)
 
 
 def _dataset(
     data: pd.DataFrame | str | Path | Dataset,
     quasi: Mapping[str, Any] | Sequence[Column],
-    sensitive: str | Sequence[str],
+    sensitive: str | Sequence[str | Column],
     missing: Missing,
     weight: str | None,
+    person: str | None,
 ) -> Dataset:
     if isinstance(data, Dataset):
         return data
-    schema = Schema(quasi, sensitive, weight)
+    schema = Schema(quasi, sensitive, weight, person)
     if isinstance(data, pd.DataFrame):
         return Dataset.from_frame(data, schema, missing)
     if isinstance(data, str | Path):
-        read = Dataset.from_parquet if Path(data).suffix.lower() in (".parquet", ".pq") else Dataset.from_csv
-        return read(data, schema, missing)
+        return Dataset.from_file(data, schema, missing)
     raise InputError(f"data must be a DataFrame, a path or a Dataset, not a {type(data).__name__}")
 
 
+def _further_columns(data: pd.DataFrame | str | Path | Dataset, columns: Sequence[str]) -> pd.DataFrame:
+    if isinstance(data, Dataset):
+        raise InputError(f"a prior reads the column {columns[0]!r}, which a Dataset does not hold; pass a DataFrame")
+    return data if isinstance(data, pd.DataFrame) else read_columns(data, columns)
+
+
+def run_audit(
+    plan: Plan,
+    oracle: Oracle,
+    executor: Mapper,
+    *,
+    out: Path | None = None,
+    source: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+    reveal: bool = False,
+) -> Report:
+    """Run an audit to its end and close the oracle; with `out`, its journal and report are there afterwards."""
+    started = time.time()
+    records = RawRecords(plan.data) if reveal else None
+    with open_journal(plan, oracle, out, source) as journal:
+        events = with_progress(Audit(plan, oracle, executor).events(journal), progress)
+        report = Report.of(plan.spec(), events, records)
+    if out is not None:
+        write_report(report, out, started, oracle)
+    return report
+
+
 @contextmanager
-def audited(
-    plan: Plan, oracle: Oracle, executor: Mapper, *, out: Path | None = None, source: Mapping[str, Any] | None = None
-) -> Iterator[Audit]:
-    """An audit ready to run, with its journal in `out`; closes both journal and oracle."""
+def open_journal(
+    plan: Plan, oracle: Oracle, out: Path | None, source: Mapping[str, Any] | None = None
+) -> Iterator[Journal | None]:
+    """The journal of this audit in `out`, if there is one; closes journal and oracle in the end."""
     with ExitStack() as stack:
         stack.callback(oracle.close)
-        journal = None
-        if out is not None:
-            owner = {"plan": plan.identity(), "oracle": dict(source or {"name": oracle.card.name})}
-            journal = stack.enter_context(Journal(out / JOURNAL, owner))
-        yield Audit(plan, oracle, journal, executor)
+        if out is None:
+            yield None
+            return
+        owner = {"plan": plan.spec(), "oracle": dict(source or {"name": oracle.card.name})}
+        unknown = unidentified(owner["plan"])
+        if unknown:
+            raise InputError(
+                f"an audit that is kept in a folder must be recognised when it goes on, but {unknown[0]}; give the "
+                "object a spec() that returns its parameters, or audit without a folder"
+            )
+        yield stack.enter_context(Journal(out / JOURNAL, owner))
 
 
 def executor_for(workers: int, oracle: Oracle) -> Mapper:
-    """Oracles that compute here get processes, those that are waited for get threads."""
+    """Oracles that compute in this process get processes, those that are waited for get threads."""
     if not isinstance(workers, int) or workers < 1:
         raise InputError(f"workers must be a whole number of at least 1, not {workers!r}")
     if workers == 1:
@@ -118,13 +170,76 @@ def executor_for(workers: int, oracle: Oracle) -> Mapper:
     return Processes(workers) if oracle.card.in_process else Threads(workers)
 
 
-def shown(running: Audit, progress: bool | None = None) -> Iterator[Finding]:
-    """The audit's findings, with a progress bar when somebody is there to see it."""
+def with_progress(events: Iterable[Event], progress: bool | None = None) -> Iterator[Event]:
+    """The same events, with a progress bar when somebody is there to see it."""
     hidden = not (sys.stderr.isatty() if progress is None else progress)
-    worst = 0.0
-    with tqdm(total=len(running.course.targets), unit=" records", disable=hidden, initial=0) as bar:
-        for finding in running.run():
-            worst = max(worst, finding.distance)
-            bar.update()
-            bar.set_postfix_str(f"largest distance {worst:.4g}", refresh=False)
-            yield finding
+    worst, seen = 0.0, set[int]()
+    with tqdm(unit=" records", disable=hidden, delay=0.5) as bar:
+        for event in events:
+            if isinstance(event, Selected):
+                bar.reset(total=len(event.examined))
+            elif isinstance(event, Examined):
+                worst = max([worst, *(measurement.distance for measurement in event.measurements)])
+                bar.update(event.person not in seen)
+                seen.add(event.person)
+                again = f", look {event.look}" if event.look > 1 else ""
+                bar.set_postfix_str(f"largest distance {worst:.4g}{again}", refresh=False)
+            yield event
+
+
+@dataclass(frozen=True, eq=False)
+class RawRecords(Mapping[int, Sequence[Mapping[str, Any]]]):
+    """The raw rows of each person, looked up when they are shown."""
+
+    data: Dataset
+
+    def __getitem__(self, person: int) -> list[dict[str, Any]]:
+        if not 0 <= person < self.data.population:
+            raise KeyError(person)
+        return [self._row(row) for row in self.data.rows_of(person)]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.data.population))
+
+    def __len__(self) -> int:
+        return self.data.population
+
+    def _row(self, row: int) -> dict[str, Any]:
+        table = self.data.table
+        values = (cells.taking(np.array([row])).values()[0] for cells in table.columns)
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in zip(table.names, values, strict=True)
+        }
+
+
+def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> None:
+    """report.json and summary.txt, and run.json with what differs from run to run."""
+    _write_whole(out / REPORT, report.to_json())
+    _write_whole(out / SUMMARY, report.summary() + "\n")
+    counts = getattr(oracle, "counts", None)  # of an oracle that is waited for
+    run = {
+        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.time() - started, 3),
+        "calls": asdict(counts) if is_dataclass(counts) and not isinstance(counts, type) else None,
+        "versions": versions(),
+    }
+    _write_whole(out / RUN, json.dumps(run, indent=1) + "\n")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Whole or not at all: nobody reads half a report."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+    partial.replace(path)
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were computed with."""
+    found = {"python": platform.python_version()}
+    for package in ("anonymizer-harness", "numpy", "scipy", "pandas", "scikit-learn"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

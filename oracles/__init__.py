@@ -26,12 +26,12 @@ def open(address: str, **options: Any) -> Oracle:
     scheme, colon, rest = address.partition(":")
     if colon and scheme in SCHEMES:
         return SCHEMES[scheme](rest, options)
-    strangers = {entry.name: entry for entry in entry_points(group="harness.oracles")}
-    if not colon or scheme not in strangers:
-        known = did_you_mean(scheme, [*SCHEMES, *strangers])
+    plugins = {entry.name: entry for entry in entry_points(group="harness.oracles")}
+    if not colon or scheme not in plugins:
+        known = did_you_mean(scheme, [*SCHEMES, *plugins])
         raise InputError(f"oracle address {address!r} has no known scheme; {known}")
-    found: Oracle = strangers[scheme].load()(rest, options)
-    return found
+    oracle: Oracle = plugins[scheme].load()(rest, options)
+    return oracle
 
 
 def as_oracle(anonymizer: Any) -> Oracle:
@@ -57,32 +57,32 @@ def _python(rest: str, options: dict[str, Any]) -> Oracle:
     if not colon or not module or not name:
         raise InputError(f"python:{rest} does not name a callable; expected python:package.module:name")
     try:
-        found: Any = importlib.import_module(module)
+        target: Any = importlib.import_module(module)
     except ImportError as error:
         raise InputError(
             f"python:{rest}: module {module!r} cannot be imported: {error}; it is looked for "
             "in the current folder, beside the audit.toml and where Python has its packages"
         ) from error
-    except Exception as error:  # whatever a stranger's module does when it is imported
+    except Exception as error:  # whatever the module does when it is imported
         raise InputError(f"python:{rest}: importing {module!r} raised {type(error).__name__}: {error}") from error
     for part in name.split("."):
-        if not hasattr(found, part):
-            raise InputError(f"python:{rest}: {module} has no {name!r}; {did_you_mean(part, _public(found))}")
-        found = getattr(found, part)
-    if inspect.isclass(found) and hasattr(found, "answer"):
-        return _constructed(found, options, f"python:{rest}")
-    if isinstance(found, Oracle):
+        if not hasattr(target, part):
+            raise InputError(f"python:{rest}: {module} has no {name!r}; {did_you_mean(part, _public(target))}")
+        target = getattr(target, part)
+    if inspect.isclass(target) and hasattr(target, "answer"):
+        return _constructed(target, options, f"python:{rest}")
+    if isinstance(target, Oracle):
         if options:
             raise InputError(f"python:{rest} is an oracle already made; it takes no options")
-        return found
-    if not callable(found):
-        raise InputError(f"python:{rest} is a {type(found).__name__}; expected a callable or an Oracle class")
-    return Local(found, options)
+        return target
+    if not callable(target):
+        raise InputError(f"python:{rest} is a {type(target).__name__}; expected a callable or an Oracle class")
+    return Local(target, options)
 
 
-def _public(found: Any) -> list[str]:
+def _public(target: Any) -> list[str]:
     return [
-        name for name in dir(found) if not name.startswith("_") and not inspect.ismodule(getattr(found, name, None))
+        name for name in dir(target) if not name.startswith("_") and not inspect.ismodule(getattr(target, name, None))
     ]
 
 
@@ -97,20 +97,20 @@ def _reference(rest: str, options: dict[str, Any]) -> Oracle:
 def _command(rest: str, options: dict[str, Any]) -> Oracle:
     """`cmd:program words`, or the words as the option command; with frames = true it stays and speaks the protocol."""
     from oracles.clients.command import Command
-    from oracles.clients.persistent_command import Framed
+    from oracles.clients.persistent_command import PersistentCommand
 
     given = {"command": rest, **options}  # the options themselves are needed again if this attempt fails
-    kind = Framed if given.pop("frames", False) else Command
+    kind = PersistentCommand if given.pop("frames", False) else Command
     return _constructed(kind, given, f"cmd:{rest}")
 
 
 def _web(rest: str, options: dict[str, Any]) -> Oracle:
     """`http://…` and `https://…`: a server that speaks the protocol, or with the option plain any that takes tables."""
-    from oracles.clients.http import Rest
-    from oracles.clients.table_api import Plain
+    from oracles.clients.http import HttpOracle
+    from oracles.clients.table_api import TableApi
     from oracles.clients.web import Web
 
-    kind = Plain if "plain" in options else Rest
+    kind = TableApi if "plain" in options else HttpOracle
     known = {*inspect.signature(kind).parameters, *inspect.signature(Web).parameters} - {"address", "base", "web"}
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
@@ -119,9 +119,9 @@ def _web(rest: str, options: dict[str, Any]) -> Oracle:
 
 
 def _grpc(rest: str, options: dict[str, Any]) -> Oracle:
-    from oracles.clients.grpc import Rpc
+    from oracles.clients.grpc import GrpcOracle
 
-    return _constructed(Rpc, {"address": rest, **options}, rest)
+    return _constructed(GrpcOracle, {"address": rest, **options}, rest)
 
 
 def _remote(scheme: str, make: Opener) -> Opener:
@@ -135,7 +135,7 @@ def _remote(scheme: str, make: Opener) -> Opener:
         from oracles.middleware import Breaker, Counting, Paced, Retrying, patiently
         from oracles.recording import Recording, Replaying
 
-        chosen = {name: options.pop(name, None) for name in AROUND}
+        chosen = {name: options.pop(name, None) for name in MIDDLEWARE_OPTIONS}
         if chosen["replay"] is not None:
             return Counting(Replaying(chosen["replay"]))
         timeout = options.get("timeout", 1)
@@ -163,7 +163,7 @@ def _constructed(kind: type, options: dict[str, Any], address: str) -> Oracle:
     return oracle
 
 
-AROUND = ("attempts", "per_second", "concurrency", "record", "replay")
+MIDDLEWARE_OPTIONS = ("attempts", "per_second", "concurrency", "record", "replay")
 SCHEMES: dict[str, Opener] = {
     "python": _python,
     "reference": _reference,

@@ -1,4 +1,4 @@
-"""Oracles around oracles: patience, pace, a stop and a count. Knows the seam, and no transport."""
+"""Oracles around oracles: retries, pace, a stop after failures, a count. Knows the oracle interface, no transport."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Around:
     @property
     def traffic(self) -> tuple[int | None, int | None]:
         """Bytes sent and received, where the transport counts them."""
-        found: tuple[int | None, int | None] = getattr(self.inner, "traffic", (None, None))
-        return found
+        traffic: tuple[int | None, int | None] = getattr(self.inner, "traffic", (None, None))
+        return traffic
 
 
 def _count(name: str, value: int) -> int:
@@ -131,12 +131,10 @@ def _rest(ask: Ask, done: int) -> Ask:
 
 def _given_up(error: OracleError, attempts: int, spent: float, patience: float) -> OracleError:
     """The last error, with what was tried; a pause that is too long is the reason not to try again."""
-    asked, tried = pause(error.retry_after) or 0.0, ""
+    asked = pause(error.retry_after) or 0.0
     if spent + asked > patience and asked:
-        tried = f" (it is not to be asked again for {asked:g} s; no more than {patience:g} s are waited in all)"
-    elif attempts > 1:
-        tried = f" (asked {attempts} times in {spent:.1f} s)"
-    return type(error)(f"{error}{tried}", retryable=error.retryable) if tried else error
+        return error.within(f"not to be asked again for {asked:g} s, and no more than {patience:g} s are waited in all")
+    return error.within(f"asked {attempts} times in {spent:.1f} s") if attempts > 1 else error
 
 
 class Paced(Around):

@@ -21,7 +21,7 @@ from harness.vocabulary.schema import Schema
 from oracles.middleware import Around
 from oracles.wire.json_form import json_releases, read_releases
 
-FORMAT = 1
+FORMAT = 2
 BEGINNING = b'{"ask":"'
 DIGEST = slice(len(BEGINNING), len(BEGINNING) + 64)
 ENDING = b"]}\n"
@@ -43,7 +43,8 @@ class Keys:
         if schema is not ask.data.schema:
             schema = ask.data.schema
             columns = {column.name: column.summary() for column in (*schema.quasi, *schema.sensitive)}
-            text = json.dumps([columns, len(schema.quasi), schema.weight, ask.data.sensitive_labels])
+            domains = [list(map(str, reading.domain)) for reading in ask.data.readings[len(schema.quasi) :]]
+            text = json.dumps([columns, len(schema.quasi), schema.weight, domains])
             self._declared = (schema, text)
         return text
 
@@ -74,9 +75,10 @@ class Recording(Around):
             if self._begun:
                 return
             if self.path.exists() and self.path.stat().st_size:
-                found = _header(self.path)
-                if found != self.inner.card:
-                    raise InputError(f"{self.path} is the recording of another oracle, {found.name!r}; name a new file")
+                recorded = _header(self.path)
+                if recorded != self.inner.card:
+                    other = recorded.name
+                    raise InputError(f"{self.path} is the recording of another oracle, {other!r}; name a new file")
                 if _torn(self.path):
                     self._write(b"\n")
             else:
@@ -151,10 +153,10 @@ def _torn(path: Path) -> bool:
 def _header(path: Path) -> Card:
     try:
         with path.open("rb") as file:
-            said = json.loads(file.readline(1 << 20))
-        if said["recording"] != FORMAT:
-            raise InputError(f"{path} is a recording of version {said['recording']!r}; this harness reads {FORMAT}")
-        return Card(**said["card"])
+            header = json.loads(file.readline(1 << 20))
+        if header["recording"] != FORMAT:
+            raise InputError(f"{path} is a recording of version {header['recording']!r}; this harness reads {FORMAT}")
+        return Card(**header["card"])
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
@@ -163,11 +165,11 @@ def _header(path: Path) -> Card:
 
 def _places(path: Path) -> dict[str, list[tuple[int, int]]]:
     """Where the answers to each ask stand; a line torn by a crash is none."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    places: dict[str, list[tuple[int, int]]] = {}
     with path.open("rb") as file:
         start = len(file.readline())
         for line in file:
             if line.startswith(BEGINNING) and line.endswith(ENDING):
-                found.setdefault(line[DIGEST].decode("ascii", "replace"), []).append((start, len(line)))
+                places.setdefault(line[DIGEST].decode("ascii", "replace"), []).append((start, len(line)))
             start += len(line)
-    return found
+    return places

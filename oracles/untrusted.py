@@ -1,6 +1,6 @@
-"""What the other side says, made fit for this one: text to be shown, names, seconds. Knows no transport.
+"""What the other side sends, made safe to show and to use: texts, names, seconds. Knows no transport.
 
-A stranger's text reaches a terminal, a report or a log only through `quoted`.
+Untrusted text reaches a terminal, a report or a log only through `quoted` or `readable_notes`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import Any
 
 from harness.vocabulary.errors import ReleaseError
 
-SHOWN = 120  # characters of a foreign text that an error quotes
+SHOWN = 120  # characters of an untrusted text that an error quotes
 SAID = 500  # of a message that was meant to be read
 LONGEST_NAME = 200
+MOST_NOTES = 10  # about one release
 LONGEST_COLUMN_NAME = 1000
 MOST_COLUMNS = 5000  # to find a name that stands twice takes their square
 LONGEST_PAUSE = 3600.0  # seconds to come back after that are believed
@@ -20,16 +21,16 @@ TOKEN_HINT = "give the token's environment variable as the option token_env"
 
 
 def quoted(text: str | bytes, most: int = SHOWN) -> str:
-    """A stranger's text in one line, short and with everything but plain characters escaped."""
+    """Untrusted text in one line, short and with everything but plain characters escaped."""
     if isinstance(text, bytes):
         text = text[: 4 * most].decode("utf-8", "replace")
     return repr(text[:most]) + ("…" if len(text) > most else "")
 
 
-def last_words(said: bytes | bytearray) -> str:
+def last_words(standard_error: bytes | bytearray) -> str:
     """The end of a standard error, as errors quote it."""
-    lines = said.decode("utf-8", "replace").splitlines()[-3:]
-    return f"; the end of its standard error: {quoted(' / '.join(lines)[-300:], 300)}" if lines else ""
+    lines = standard_error.decode("utf-8", "replace").splitlines()[-3:]
+    return f" (the end of its standard error: {quoted(' / '.join(lines)[-300:], 300)})" if lines else ""
 
 
 def pause(seconds: Any) -> float | None:
@@ -37,6 +38,17 @@ def pause(seconds: Any) -> float | None:
     if type(seconds) not in (int, float) or not seconds >= 0:  # NaN is neither
         return None
     return float(min(seconds, LONGEST_PAUSE))
+
+
+def readable_notes(notes: Sequence[str]) -> tuple[str, ...]:
+    """What an anonymizer says about a release: the first few notes, in one short line each, control characters
+    escaped.
+    """
+    return tuple(_escaped(note[:SAID]) + ("…" if len(note) > SAID else "") for note in notes[:MOST_NOTES])
+
+
+def _escaped(text: str) -> str:
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def checked_name(text: str, what: str) -> str:

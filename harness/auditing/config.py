@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, is_as_expected, sections
 from harness.auditing.plan import Claim, Plan
-from harness.measuring.adversary import Inference
-from harness.measuring.divergence import named
-from harness.vocabulary.dataset import Dataset
+from harness.measuring.adversary import Adversary, adversary_from, panel_named
+from harness.measuring.divergence import divergence_named
+from harness.measuring.loading import is_importable_name, load_object
+from harness.vocabulary.dataset import Dataset, Missing, read_columns
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.schema import Column, Schema
 
-NUMBER, WHOLE, TEXT, TRUTH = "a number", "a whole number", "a text", "true or false"
-TEXTS, TABLE = "a text or a list of texts", "a table"
-ALL_OR_WHOLE = '"all" or a whole number'
-
-KEYS: dict[str, dict[str, str]] = {
-    "data": {
-        "path": TEXT, "sensitive": TEXTS, "quasi": TABLE, "missing": TEXT, "missing_values": TEXTS, "weight": TEXT
-    },
-    "oracle": {"address": TEXT, "options": TABLE},
-    "claim": {"epsilon": NUMBER, "delta": NUMBER, "confidence": NUMBER},
-    "inference": {"encoder": TEXT, "model": TEXT, "distance": TEXT},
-    "run": {"draws": WHOLE, "seed": WHOLE, "records": ALL_OR_WHOLE, "budget": WHOLE, "adaptive": TRUTH,
-        "workers": WHOLE, "blind": TRUTH},
-}  # fmt: skip
 FILES = ("record", "replay", "ca", "cert", "key")  # of the options of any remote oracle
-REQUIRED = (("data", "path"), ("data", "sensitive"), ("data", "quasi"), ("oracle", "address"), ("claim", "epsilon"))
 
 
 @dataclass(frozen=True, eq=False)
-class Planfile:
+class AuditFile:
     """What an audit.toml says: the plan, where the oracle is, and how many workers ask it."""
 
     path: Path
@@ -44,18 +33,18 @@ class Planfile:
     workers: int
 
 
-def load(path: str | Path) -> Planfile:
+def load(path: str | Path) -> AuditFile:
     """The audit that a file describes; relative paths in it are relative to it."""
     path = Path(path)
-    said = _parsed(path)
-    _check(path, said)
+    content = _parse(path)
     try:
-        return _built(path, said)
+        _check(content)
+        return _build(path, content)
     except InputError as error:
-        raise error if str(error).startswith(str(path)) else InputError(f"{path}: {error}") from None
+        raise error if str(error).startswith(str(path)) else error.within(str(path)) from None
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _parse(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -64,64 +53,107 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: not a TOML file: {error}") from None
 
 
-def _check(path: Path, said: Mapping[str, Any]) -> None:
-    """Every section and key is known and of its type, and none that is needed is missing."""
-    for section, content in said.items():
-        if section not in KEYS:
-            raise InputError(f"{path}: unknown section [{section}]; {did_you_mean(section, KEYS)}")
-        if not isinstance(content, dict):
-            raise InputError(f"{path}: {section} must be a section [{section}], not {content!r}")
-        for key, value in content.items():
-            if key not in KEYS[section]:
-                raise InputError(f"{path}: [{section}] unknown key {key!r}; {did_you_mean(key, KEYS[section])}")
-            if not _is(KEYS[section][key], value):
-                raise InputError(f"{path}: [{section}] {key} must be {KEYS[section][key]}, not {value!r}")
-    for section, key in REQUIRED:
-        if key not in said.get(section, {}):
-            raise InputError(f"{path}: [{section}] {key} is missing; it must be {KEYS[section][key]}")
+def _check(content: Mapping[str, Any]) -> None:
+    """Every section and key is known and of its kind, and none that is needed is missing."""
+    known = sections()
+    for section, options in content.items():
+        if section == ADVERSARY:
+            _check_adversaries(options)
+            continue
+        if section not in known:
+            raise InputError(f"unknown section [{section}]; {did_you_mean(section, [*known, ADVERSARY])}")
+        if not isinstance(options, dict):
+            raise InputError(f"{section} must be a section [{section}], not {options!r}")
+        _check_keys(f"[{section}]", options, {name: option.expected for name, option in known[section].items()})
+    for section, options in known.items():
+        for option in options.values():
+            if option.required and option.name not in content.get(section, {}):
+                raise InputError(f"[{section}] {option.name} is missing; it must be {option.expected}")
 
 
-def _is(expected: str, value: object) -> bool:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return {
-        NUMBER: whole or isinstance(value, float),
-        WHOLE: whole,
-        TEXT: isinstance(value, str),
-        TRUTH: isinstance(value, bool),
-        TEXTS: isinstance(value, str) or texts,
-        TABLE: isinstance(value, dict),
-        ALL_OR_WHOLE: value == "all" or whole,
-    }[expected]
+def _check_keys(where: str, options: Mapping[str, Any], expected: Mapping[str, str]) -> None:
+    for key, value in options.items():
+        if key not in expected:
+            raise InputError(f"{where} unknown key {key!r}; {did_you_mean(key, expected)}")
+        if not is_as_expected(expected[key], value):
+            raise InputError(f"{where} {key} must be {expected[key]}, not {value!r}")
 
 
-def _built(path: Path, said: Mapping[str, Any]) -> Planfile:
-    run, inference = said.get("run", {}), said.get("inference", {})
+def _check_adversaries(tables: Any) -> None:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise InputError("adversary must be a list of tables, each headed [[adversary]]")
+    for table in tables:
+        _check_keys("[[adversary]]", table, ADVERSARY_KEYS)
+
+
+def _build(path: Path, content: Mapping[str, Any]) -> AuditFile:
+    run, inference, data = content.get("run", {}), content.get("inference", {}), content["data"]
+    dataset = _dataset(path, data)
+    declared = choose_adversaries(
+        content.get(ADVERSARY),
+        {key: inference[key] for key in ("encoder", "model", "prior") if key in inference},
+        inference.get("panel"),
+        path.parent,
+    )
+    joint = data.get("joint", False)
     plan = Plan(
-        data=_dataset(path, said["data"]),
-        claim=Claim(**said["claim"]),
-        inference=Inference.named(inference.get("encoder", "tf"), inference.get("model", "bernoulli")),
-        distance=named(inference.get("distance", "emd")),
+        data=dataset,
+        claim=Claim(**content["claim"]),
+        adversaries=bind(declared, dataset, joint, lambda columns: read_columns(path.parent / data["path"], columns)),
+        divergence=divergence_named(loaded(inference.get("distance", "sum")), path.parent),
+        joint=joint,
         **{key: run[key] for key in ("draws", "seed", "records", "budget", "adaptive", "blind") if key in run},
     )
-    workers = run.get("workers", 1)
-    address = said["oracle"]["address"]
-    return Planfile(path, plan, address, _from_here(path, address, said["oracle"].get("options", {})), workers)
+    address = content["oracle"]["address"]
+    options = _relative_to(path, address, content["oracle"].get("options", {}))
+    return AuditFile(path, plan, address, options, run.get("workers", 1))
 
 
-def _from_here(path: Path, address: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def choose_adversaries(
+    listed: Sequence[Adversary | Mapping[str, Any]] | None,
+    single: Mapping[str, Any],
+    panel: str | None,
+    base: Path = Path(),
+) -> tuple[Adversary, ...]:
+    """The adversaries of an audit: a list of them, a named panel, or one by its encoder, model and prior."""
+    if sum((listed is not None, bool(single), panel is not None)) > 1:
+        raise InputError(
+            "adversaries are given in more than one way; give either a list of adversaries, or a panel, or one by its "
+            "encoder, model and prior"
+        )
+    if panel is not None:
+        return panel_named(panel)
+    return tuple(adversary_from(one, base) for one in (listed if listed is not None else [single]))
+
+
+def bind(
+    adversaries: Sequence[Adversary],
+    data: Dataset,
+    joint: bool,
+    source: Callable[[Sequence[str]], pd.DataFrame],
+) -> tuple[Adversary, ...]:
+    """The adversaries with what their priors know of each record; `source` gives further columns of the data."""
+    columns = sorted({column for adversary in adversaries for column in adversary.prior.columns})
+    frame = source(columns) if columns else None
+    return tuple(adversary.for_data(data, data.secrets(joint), frame) for adversary in adversaries)
+
+
+def loaded(declaration: Any) -> Any:
+    """A user's own object for `package.module:name`, anything else as it is."""
+    return load_object(declaration) if isinstance(declaration, str) and is_importable_name(declaration) else declaration
+
+
+def _relative_to(path: Path, address: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The oracle's options with files relative to the audit.toml; a command is run in its folder."""
     files = {name: str(path.parent / options[name]) for name in FILES if isinstance(options.get(name), str)}
     place = {"cwd": str(path.parent.resolve())} if address.startswith("cmd:") else {}
     return {**place, **options, **files}
 
 
-def _dataset(path: Path, said: Mapping[str, Any]) -> Dataset:
-    quasi = [Column.of(name, declaration, path.parent) for name, declaration in said["quasi"].items()]
-    schema = Schema(quasi, said["sensitive"], said.get("weight"))
-    source = path.parent / said["path"]
-    missing = said.get("missing", "error")
-    if source.suffix.lower() in (".parquet", ".pq"):
-        return Dataset.from_parquet(source, schema, missing)
-    marks = said.get("missing_values", [""])
-    return Dataset.from_csv(source, schema, missing, [marks] if isinstance(marks, str) else marks)
+def _dataset(path: Path, options: Mapping[str, Any]) -> Dataset:
+    quasi = [Column.of(name, declaration, path.parent) for name, declaration in options["quasi"].items()]
+    schema = Schema(quasi, options["sensitive"], options.get("weight"), options.get("person"))
+    marks = options.get("missing_values", [""])
+    missing: Missing = options.get("missing", "error")
+    marks = [marks] if isinstance(marks, str) else marks
+    return Dataset.from_file(path.parent / options["path"], schema, missing, marks)

@@ -1,16 +1,24 @@
-"""What an audit will cost, from a few timed calls: how many, how long. Knows plans and oracles."""
+"""What an audit will cost, from its first questions and a few timed persons: how many calls, how long."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from harness.auditing.examine import Examination
-from harness.auditing.probe import REPEATS, VARIED
+from harness.auditing.asking import ask_oracle
+from harness.auditing.call_count import calls_before_persons, calls_for_items
+from harness.auditing.events import Examined, Look, OracleProfile, Probed, Selected
+from harness.auditing.infer import Side, infer
+from harness.auditing.plan import Plan
 from harness.auditing.procedure import Audit
-from harness.vocabulary.oracle import Card
+from harness.auditing.select import distinct_rows, in_random_order, work_items
+from harness.executors import Serial
+from harness.vocabulary.oracle import Card, Oracle
+from harness.vocabulary.release import Reader
+from harness.vocabulary.table import Table
 
-TIMED = 3  # records examined to know the time of one
+TIMED = 3  # persons examined to know the time of one
+SAMPLE, LONG = 299, 600.0  # persons that certify 1 % of all, recommended for audits of more seconds than this
 
 
 @dataclass(frozen=True)
@@ -18,53 +26,109 @@ class Cost:
     """Calls and seconds that an audit will take."""
 
     card: Card
-    records: int
+    persons: int
     examined: int  # without those that are equal to another
     draws: int
     looks: int
-    calls: int
-    seconds_per_record: float
+    calls: int  # exactly as many for a plan with one look, at most as many otherwise
+    seconds_per_person: float
     seconds: float
+    adversaries: tuple[tuple[str, float], ...]  # seconds for one training and one prediction
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
         kind = "randomized" if self.card.randomized else "deterministic"
-        equal = f" ({self.examined} after equal ones)" if self.examined < self.records else ""
+        equal = f" ({self.examined} after equal ones)" if self.examined < self.persons else ""
         draws = f"{self.draws} {'draw' if self.draws == 1 else 'draws'} a side"
         most = f", at most, in up to {self.looks} looks" if self.looks > 1 else ""
+        each = f"{self.seconds_per_person * 1000:.3g} ms a record, measured"
         lines = [
-            f"oracle    {self.card.title}, {kind}, releases {self.card.releases}",
-            f"records   {self.records} to examine{equal}, {draws}{most}",
-            f"calls     {self.calls} of the anonymizer",
-            f"time      about {_spoken(self.seconds)} ({self.seconds_per_record * 1000:.3g} ms a record, measured)",
+            f"oracle     {self.card.title}, {kind}, releases {self.card.releases}",
+            f"records    {self.persons} to examine{equal}, {draws}{most}",
+            f"calls      {self.calls} of the anonymizer",
+            f"time       about {_in_words(self.seconds)} ({each})",
+            *(f"adversary  {name}: {seconds * 1000:.3g} ms a release" for name, seconds in self.adversaries),
+            *self._recommended(),
+            *(f"noticed    {note}" for note in self.notes),
         ]
-        return "\n".join([*lines, *(f"noticed   {note}" for note in self.notes)])
+        return "\n".join(lines)
+
+    def _recommended(self) -> list[str]:
+        if self.seconds <= LONG or self.persons <= SAMPLE:
+            return []
+        shorter = _in_words(self.seconds * SAMPLE / self.examined)
+        return [
+            f"shorter    records = {SAMPLE} takes about {shorter}; it cannot say that the claim holds, but if none of "
+            "these records breaks it, that at most 1 % of all do"
+        ]
 
 
-def estimated_cost(audit: Audit, workers: int) -> Cost:
-    """The cost of the whole audit, from its first questions and a few records; nothing else is asked."""
-    opening, looks, records = audit.opening, audit.looks, audit.course.examined
-    last = looks[-1]
-    present = audit.drawn(looks[0])
-    examine = Examination(audit.plan, audit.oracle, opening.card, opening.coupled, looks[0], present)
-    examine(records[0])  # the first one reads f(D), which the others share
-    start = time.perf_counter()
-    timed = records[1 : 1 + TIMED] or records[:1]
-    for index in timed:
-        examine(index)
-    each = (time.perf_counter() - start) / len(timed) * sum(look.draws for look in looks) / looks[0].draws
-    drawn = sum(look.draws for look in looks) if opening.card.randomized else 1
-    sides = 2 * len(looks) * len(records) if opening.card.releases == "predictions" else drawn * (1 + len(records))
-    calls = REPEATS + 4 + sides  # one f(D⁻ⁱ) twice, another order, and the first question at the end
-    if opening.card.randomized:
-        calls += 1 if opening.card.releases == "predictions" else VARIED
-    whole = each * len(records) / workers
+def estimate_cost(plan: Plan, oracle: Oracle, workers: int) -> Cost:
+    """The cost of the whole audit; asks the first questions of the audit and examines a few persons."""
+    profile, selected, each = _time_persons(plan, oracle)
+    drawn = sum(look.draws for look in selected.looks) / selected.looks[0].draws
     return Cost(
-        opening.card, len(audit.course.targets), len(records), last.draws, len(looks), calls, each, whole, opening.notes
+        card=profile.card,
+        persons=len(selected.persons),
+        examined=len(selected.examined),
+        draws=selected.looks[-1].draws,
+        looks=len(selected.looks),
+        calls=predicted_calls(plan, profile, selected),
+        seconds_per_person=each * drawn,
+        seconds=each * drawn * len(selected.examined) / workers,
+        adversaries=_time_adversaries(plan, oracle, profile),
+        notes=profile.notes,
     )
 
 
-def _spoken(seconds: float) -> str:
+def predicted_calls(plan: Plan, profile: OracleProfile, selected: Selected) -> int:
+    """How often f is called by an audit that is not interrupted and in which every person needs every look."""
+    items = work_items(plan, profile, in_random_order(plan, selected.examined))
+    rows = [[len(distinct_rows(plan.data, person)) for person in item] for item in items]
+    shared = calls_before_persons(plan, profile, selected.looks)
+    return shared + calls_for_items(plan, profile, selected.looks, rows)
+
+
+def _time_persons(plan: Plan, oracle: Oracle) -> tuple[OracleProfile, Selected, float]:
+    """The beginning of the audit, up to a few persons; the first one reads f(D), which the others share."""
+    profile = selected = None
+    moments: list[float] = []
+    events = Audit(plan, oracle, Serial()).events()
+    for event in events:
+        match event:
+            case Probed():
+                profile = event.profile
+            case Selected():
+                selected = event
+            case Examined():
+                moments.append(time.perf_counter())
+        if selected is not None and len(moments) == min(TIMED + 1, len(selected.examined)):
+            break
+    events.close()
+    assert profile is not None, "an audit probes first"
+    assert selected is not None, "an audit selects persons before it examines them"
+    return profile, selected, (moments[-1] - moments[0]) / max(len(moments) - 1, 1)
+
+
+def _time_adversaries(plan: Plan, oracle: Oracle, profile: OracleProfile) -> tuple[tuple[str, float], ...]:
+    """How long each adversary takes for one release, where there are several to choose from."""
+    if profile.card.releases == "predictions" or len(plan.adversaries) == 1:
+        return ()
+    times: dict[int, float] = {}
+    side = Side(Look(1, 1, 1.0), "both", f_is_random=False)
+    for question in plan.questions:
+        ask = replace(plan.ask_present(profile.card, question, "timing", 1), draws=1)
+        (table,) = ask_oracle(oracle, ask, "f(D)")
+        assert isinstance(table, Table)
+        release, target = Reader(question.data).read(table), question.data.record(0)
+        for adversary in question.adversaries:
+            start = time.perf_counter()
+            infer(plan, [adversary], [release], [target], side)
+            times[adversary] = time.perf_counter() - start
+    return tuple((plan.adversaries[number].name, times[number]) for number in sorted(times))
+
+
+def _in_words(seconds: float) -> str:
     for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"

@@ -14,8 +14,28 @@ from harness.vocabulary.errors import JournalError
 from harness.vocabulary.table import Cells, Table
 
 
-def keep(path: Path, tables: Sequence[Table]) -> None:
-    """Write all draws, whole or not at all."""
+class DrawStore:
+    """Draws by name; on disk when there is a folder, so that a resumed audit has them, else in memory."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._in_memory: dict[str, tuple[Table, ...]] = {}
+
+    def save(self, name: str, tables: tuple[Table, ...]) -> None:
+        """Keep these draws, whole or not at all."""
+        self._in_memory[name] = tables
+        if self._folder is not None:
+            _write(self._folder / f"{name}.npz", tables)
+
+    def load(self, name: str, digests: Sequence[str]) -> tuple[Table, ...]:
+        """The draws as they were saved; the digests from the journal prove it."""
+        if name not in self._in_memory:
+            assert self._folder is not None, f"{name} was drawn in another process and is not on disk"
+            self._in_memory[name] = _read(self._folder / f"{name}.npz", digests)
+        return self._in_memory[name]
+
+
+def _write(path: Path, tables: Sequence[Table]) -> None:
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     for draw, table in enumerate(tables):
         arrays[f"{draw}.names"] = _packed(list(table.names))
@@ -31,10 +51,7 @@ def keep(path: Path, tables: Sequence[Table]) -> None:
     partial.replace(path)
 
 
-def kept(path: Path, digests: Sequence[str]) -> tuple[Table, ...]:
-    """The draws as they were written; the digests from the journal prove it."""
-    if not digests:
-        return ()
+def _read(path: Path, digests: Sequence[str]) -> tuple[Table, ...]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             tables = tuple(_table(arrays, draw) for draw in range(len(digests)))

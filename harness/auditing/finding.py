@@ -1,78 +1,195 @@
-"""What was measured about one record. Knows numbers only."""
+"""What was found about one person by one adversary concerning one secret: looks and rows put together.
+
+Her distance is the largest over her rows, and so are its limits (each may come from another row). Limits of several
+looks hold together, because each look spends its own part of the error level. Knows numbers only.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
+from harness.auditing.events import Measurement, Vector
+from harness.auditing.plan import Claim
 from harness.measuring.tail import Limits
 
-NONE = Limits(0.0, 0.0, 0.0)
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """How far record `index` moved the inference about itself.
+    """How far a person's own rows moved the inference about her."""
 
-    With draws, `lower` and `upper` bound the distance, `delta` is how often a pair of draws is ε or more apart
-    (v1, Definition 1), and `epsilon` beyond what distance pairs lie no more often than the claimed δ.
-    """
-
-    index: int
+    person: int
+    rows: tuple[int, ...]  # of the source
+    adversary: str
+    secret: str
     distance: float
     lower: float
     upper: float
-    present: tuple[float, ...]  # M(qⁱ), the mean when there are draws
-    absent: tuple[float, ...]  # M⁻ⁱ(qⁱ)
-    per_value: tuple[float, ...]
+    exact: bool  # chance plays no part: lower == distance == upper
     draws: int = 1
-    look: int = 1  # the how-manieth time that this record was drawn
-    floor: float | None = None  # what sampling noise alone would show
-    delta: Limits = NONE
-    epsilon: Limits = NONE
-    above: tuple[int, ...] = ()  # draws whose pair lies at or above each ε of the report's grid
-    privacy_loss: float | None = None  # lower bound on the ε of differential privacy, where one is claimed
-    draws_needed: int | None = None  # about how many draws would settle it; None when settled or when none would
-    notes: tuple[str, ...] = ()
-    seconds: float = field(default=0.0, compare=False)
+    look: int = 1  # number of the look (1, 2, …) that produced it
+    row: int | None = None  # row of the source that has this distance, and that the vectors are of
+    present: Vector | None = ()  # M(qⁱ), the mean when there are draws; None where a large report left it out
+    absent: Vector | None = ()  # M⁻ⁱ(qⁱ)
+    per_value: Vector | None = ()
+    changed: bool = False  # the adversary's most likely value is another one without her
+    floor: float | None = None
+    delta_at_epsilon: Limits | None = None
+    epsilon_at_delta: Limits | None = None
+    exceedances: tuple[int, ...] = ()
+    privacy_loss: float | None = None
+    draws_needed: int | None = None
+    uncovered: tuple[int, int] = (0, 0)
+    failure: str | None = None
+    alpha: float = 0.0  # error level of the limits of each row
+    claim: Claim | None = None  # the claim that the tail was measured for
 
-    @property
-    def changed(self) -> bool:
-        """Whether the prediction itself, the likeliest value, is another one."""
-        return self.present.index(max(self.present)) != self.absent.index(max(self.absent))
+    def violates(self, claim: Claim) -> bool:
+        """Proven to break the claim: with δ = 0, or nothing random, by its distance; else by its tail."""
+        if self.failure is not None:
+            return False
+        if self.exact or claim.delta == 0:
+            return self.lower >= claim.epsilon
+        return self.delta_at_epsilon is not None and self.delta_at_epsilon.lower > claim.delta
 
-    def violates(self, epsilon: float, delta: float, exact: bool) -> bool:
-        """Proven to break (ε, δ): with δ = 0, or nothing random, by its distance; else by its tail."""
-        return self.lower >= epsilon if exact or delta == 0 else self.delta.lower > delta
-
-    def satisfies(self, epsilon: float, delta: float, exact: bool) -> bool:
-        """Proven to keep (ε, δ)."""
-        return self.upper < epsilon if exact or delta == 0 else self.delta.upper <= delta
-
-    def after(self, earlier: Finding | None) -> Finding:
-        """This look's finding with what earlier looks proved; α-spending lets all their limits hold together."""
-        if earlier is None:
-            return self
-        return replace(
-            self,
-            lower=max(self.lower, earlier.lower),
-            upper=min(self.upper, earlier.upper),
-            delta=_both(self.delta, earlier.delta),
-            epsilon=_both(self.epsilon, earlier.epsilon),
-        )
-
-    def entry(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        return {**vars(self), "delta": vars(self.delta), "epsilon": vars(self.epsilon)}
-
-    @classmethod
-    def from_entry(cls, entry: dict[str, Any]) -> Finding:
-        plain: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
-        }
-        limits = {key: Limits(**plain[key]) for key in ("delta", "epsilon")}
-        return cls(**{**plain, **limits})
+    def satisfies(self, claim: Claim) -> bool:
+        """Proven to keep the claim."""
+        if self.failure is not None:
+            return False
+        if self.exact or claim.delta == 0:
+            return self.upper < claim.epsilon
+        return self.delta_at_epsilon is not None and self.delta_at_epsilon.upper <= claim.delta
 
 
-def _both(one: Limits, other: Limits) -> Limits:
+def put_together(
+    measured: Sequence[Measurement],
+    finding: Finding,
+    earlier: Finding | None = None,
+) -> Finding:
+    """The finding of one look from the measurements of all rows, with what earlier looks proved.
+
+    `finding` carries who is meant (person, rows, adversary, secret, look, claim, …).
+    """
+    failures = [one.failure for one in measured if one.failure is not None]
+    if failures:
+        return replace(finding, failure=failures[0])
+    worst = max(measured, key=lambda one: (one.distance, -one.row))
+    together = replace(
+        finding,
+        distance=worst.distance,
+        lower=max(one.lower for one in measured),
+        upper=max(one.upper for one in measured),
+        draws=worst.draws,
+        row=worst.row,
+        present=worst.present,
+        absent=worst.absent,
+        per_value=worst.per_value,
+        changed=any(_likeliest(one.present) != _likeliest(one.absent) for one in measured),
+        floor=_largest([one.floor for one in measured]),
+        delta_at_epsilon=_limits([one.delta_at_epsilon for one in measured]),
+        epsilon_at_delta=_limits([one.epsilon_at_delta for one in measured]),
+        exceedances=tuple(max(counts) for counts in zip(*(one.exceedances for one in measured), strict=True)),
+        privacy_loss=_largest([one.privacy_loss for one in measured]),
+        draws_needed=_largest([one.draws_needed for one in measured]),
+        uncovered=(max(one.uncovered[0] for one in measured), max(one.uncovered[1] for one in measured)),
+    )
+    return together if earlier is None or earlier.failure is not None else _after(together, earlier)
+
+
+def _after(later: Finding, earlier: Finding) -> Finding:
+    """α-spending lets the limits of all looks hold together, so the narrowest count."""
+    return replace(
+        later,
+        lower=max(later.lower, earlier.lower),
+        upper=min(later.upper, earlier.upper),
+        delta_at_epsilon=_narrowest(later.delta_at_epsilon, earlier.delta_at_epsilon),
+        epsilon_at_delta=_narrowest(later.epsilon_at_delta, earlier.epsilon_at_delta),
+    )
+
+
+def _narrowest(one: Limits | None, other: Limits | None) -> Limits | None:
+    if one is None or other is None:
+        return one or other
     return Limits(one.value, max(one.lower, other.lower), min(one.upper, other.upper))
+
+
+def _limits(all_rows: Sequence[Limits | None]) -> Limits | None:
+    """The largest value with the largest of each limit."""
+    known = [limits for limits in all_rows if limits is not None]
+    if not known:
+        return None
+    return Limits(*(max(getattr(limits, end) for limits in known) for end in ("value", "lower", "upper")))
+
+
+def _largest(numbers: Sequence[Number | None]) -> Number | None:
+    return max((number for number in numbers if number is not None), default=None)
+
+
+def _likeliest(vector: Vector) -> int:
+    """The first of the most likely values."""
+    return vector.index(max(vector))
+
+
+def to_plain(finding: Finding) -> dict[str, Any]:
+    """The finding as report.json holds it."""
+    limits = {
+        name: None if (ends := getattr(finding, name)) is None else _plain_limits(ends)
+        for name in ("delta_at_epsilon", "epsilon_at_delta")
+    }
+    vectors = {name: _listed(getattr(finding, name)) for name in ("present", "absent", "per_value")}
+    return {
+        "person": finding.person,
+        "rows": list(finding.rows),
+        "adversary": finding.adversary,
+        "secret": finding.secret,
+        "distance": plain_number(finding.distance),
+        "lower": plain_number(finding.lower),
+        "upper": plain_number(finding.upper),
+        "exact": finding.exact,
+        "draws": finding.draws,
+        "look": finding.look,
+        "row": finding.row,
+        **vectors,
+        "changed": finding.changed,
+        "floor": finding.floor,
+        **limits,
+        "exceedances": list(finding.exceedances),
+        "privacy_loss": finding.privacy_loss,
+        "draws_needed": finding.draws_needed,
+        "uncovered": {"present": finding.uncovered[0], "absent": finding.uncovered[1]},
+        "failure": finding.failure,
+        "alpha": finding.alpha,
+    }
+
+
+def from_plain(entry: Mapping[str, Any], claim: Claim) -> Finding:
+    """The finding that an entry of report.json holds."""
+    plain = dict(entry)
+    for name in ("distance", "lower", "upper"):
+        plain[name] = float(plain[name])
+    for name in ("rows", "exceedances"):
+        plain[name] = tuple(plain[name])
+    for name in ("present", "absent", "per_value"):
+        plain[name] = None if plain[name] is None else tuple(map(float, plain[name]))
+    for name in ("delta_at_epsilon", "epsilon_at_delta"):
+        ends = plain[name]
+        plain[name] = None if ends is None else Limits(*(float(ends[end]) for end in ("value", "lower", "upper")))
+    plain["uncovered"] = (plain["uncovered"]["present"], plain["uncovered"]["absent"])
+    return Finding(**plain, claim=claim)
+
+
+def plain_number(number: float) -> float | str:
+    """JSON has no infinity: it is written as the text "inf", which float() reads."""
+    return "inf" if number == math.inf else number
+
+
+def _plain_limits(limits: Limits) -> dict[str, float | str]:
+    return {end: plain_number(getattr(limits, end)) for end in ("value", "lower", "upper")}
+
+
+def _listed(vector: Vector | None) -> list[float | str] | None:
+    return None if vector is None else [plain_number(number) for number in vector]

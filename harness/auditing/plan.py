@@ -1,4 +1,4 @@
-"""What is claimed and how it will be tested, checked at birth. Knows no transport and no disk."""
+"""What is claimed and how it will be tested, checked before the first question. Knows no transport and no disk."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.measuring.adversary import Inference
-from harness.measuring.divergence import Distance, named
-from harness.vocabulary.dataset import Dataset, Record
+from harness.measuring.adversary import Adversary, adversary_from, with_unique_names
+from harness.measuring.divergence import Declared, Divergence, divergence_named, reach
+from harness.measuring.specification import specification
+from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Ask, Card
 
-DEFAULT_DRAWS = 500  # of a randomized f or A when the plan names no number
+DEFAULT_DRAWS = 500  # of a randomized f when the plan names no number
+MODEL_DRAWS = 25  # of a randomized adversary behind a deterministic f, likewise
+AS_RELEASED = "as released"  # the only adversary of an oracle that releases predictions
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,20 @@ class Claim:
 
 
 def _require(name: str, value: object, expected: str, good: Callable[[Any], bool], kind: type = Real) -> None:
-    """Bad input dies at birth; a truth value is no number."""
+    """Refuse a bad value with its name; a truth value is no number."""
     if not isinstance(value, kind) or isinstance(value, bool) or not good(value):
         raise InputError(f"{name} must be {expected}, not {value!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One table that f is asked about, and the adversaries (by number) that look at its releases.
+
+    There is one for D itself, and another for each encoding that begins before f (QuantilesB).
+    """
+
+    data: Dataset
+    adversaries: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,103 +61,164 @@ class Plan:
 
     data: Dataset
     claim: Claim
-    inference: Inference = field(default_factory=Inference.named)
-    distance: Distance = field(default_factory=lambda: named("emd"))
-    draws: int | None = None  # None: one if nothing is random, else DEFAULT_DRAWS
+    adversaries: tuple[Adversary, ...] = field(default_factory=lambda: (adversary_from({}),))
+    divergence: Declared = field(default_factory=lambda: divergence_named("sum"))
+    joint: bool = False  # several sensitive columns are inferred as one joint value, not each for itself
+    draws: int | None = None  # None: one if nothing is random, else DEFAULT_DRAWS or MODEL_DRAWS
     seed: int = 0
-    records: Literal["all"] | int = "all"  # or how many, chosen at random
-    budget: int | None = None  # calls of the anonymizer to spend on the riskiest records and some at random
-    adaptive: bool = False  # draw in looks, and no longer than a record needs
-    blind: bool | None = None  # send D⁻ⁱ as just another table; None: where f is waited for, a stranger's
+    records: Literal["all"] | int = "all"  # or how many persons, chosen at random
+    budget: int | None = None  # calls of the anonymizer to spend on the riskiest persons and some at random
+    adaptive: bool = False  # draw in looks, and no longer than a person needs
+    blind: bool | None = None  # send D⁻ⁱ as just another table; None: unless f runs in this process
 
     def __post_init__(self) -> None:
-        size = self.data.size
+        people = self.data.population
         _require("seed", self.seed, "a whole number from 0 to 2**63 - 1", lambda seed: 0 <= seed < 2**63, int)
         if self.draws is not None:
             _require("draws", self.draws, "a whole number of at least 1", lambda draws: draws >= 1, int)
         if self.budget is not None:
             _require("budget", self.budget, "a whole number of at least 1", lambda calls: calls >= 1, int)
         if self.records != "all":
-            expected = f'"all" or a whole number from 1 to {size}'
-            _require("records", self.records, expected, lambda records: 1 <= records <= size, int)
+            expected = f'"all" or a whole number from 1 to {people}'
+            _require("records", self.records, expected, lambda records: 1 <= records <= people, int)
         if self.budget is not None and self.records != "all":
             raise InputError("a budget chooses the records itself; give either a budget or a number of records")
+        if not self.adversaries:
+            raise InputError("no adversary is declared; name at least one encoder and model, or leave the default")
+        bound = (adversary.for_data(self.data, self.secrets) for adversary in self.adversaries)
+        object.__setattr__(self, "adversaries", with_unique_names(bound))
+
+    @cached_property
+    def secrets(self) -> tuple[Secret, ...]:
+        """What is inferred, one after the other."""
+        return self.data.secrets(self.joint)
+
+    @cached_property
+    def divergences(self) -> tuple[Divergence, ...]:
+        """How predictions of each secret are compared."""
+        return tuple(self.divergence.for_values(secret.labels) for secret in self.secrets)
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """The tables that f is asked about; D itself comes first where any adversary looks at it."""
+        tables: dict[str, Dataset] = {}
+        viewers: dict[str, list[int]] = {}
+        for number, adversary in enumerate(self.adversaries):
+            data = adversary.encoder.prepare(self.data)
+            name = "" if data is self.data else data.digest
+            tables.setdefault(name, data)
+            viewers.setdefault(name, []).append(number)
+        return tuple(Question(tables[name], tuple(viewers[name])) for name in sorted(tables))
+
+    def asked(self, card: Card) -> tuple[Question, ...]:
+        """The questions that matter to this oracle: predictions need no adversary, so only D is asked about."""
+        return (Question(self.data, (0,)),) if card.releases == "predictions" else self.questions
+
+    def adversary_names(self, card: Card) -> tuple[str, ...]:
+        """Who infers: the declared adversaries, or nobody but f where f releases predictions itself."""
+        if card.releases == "predictions":
+            return (AS_RELEASED,)
+        return tuple(adversary.name for adversary in self.adversaries)
+
+    def is_exact(self, card: Card, adversary: int) -> bool:
+        """Whether chance plays no part in what this adversary infers."""
+        random = card.releases != "predictions" and self.adversaries[adversary].randomized
+        return not card.randomized and not random
+
+    def draws_of(self, card: Card) -> int:
+        """How often both sides are drawn; once is exact when neither f nor any adversary is random."""
+        if card.randomized:
+            return self.draws or DEFAULT_DRAWS
+        exact = all(self.is_exact(card, number) for number in range(len(self.adversary_names(card))))
+        return 1 if exact else self.draws or MODEL_DRAWS
 
     def at_random(self, count: int) -> tuple[int, ...]:
-        """So many records by index, each set of them equally likely: a uniform choice without replacement."""
+        """So many persons, each set of them equally likely: a uniform choice without replacement."""
         rng = np.random.default_rng(self.seed_for("targets"))
-        return tuple(sorted(rng.choice(self.data.size, count, replace=False).tolist()))
+        return tuple(sorted(rng.choice(self.data.population, count, replace=False).tolist()))
 
     def is_blind(self, card: Card) -> bool:
         """Whether D⁻ⁱ is sent as just another table, so that f cannot know who is tested."""
         return self.blind if self.blind is not None else not card.in_process
-
-    def randomized(self, card: Card) -> bool:
-        """Whether there is anything to sample: f's randomness, or A's when the plan asks for several draws of it.
-
-        A single draw of a random A is A with its seed fixed, which is deterministic.
-        """
-        return bool(card.randomized) or (self.inference.randomized and (self.draws or 1) > 1)
-
-    def draws_of(self, card: Card) -> int:
-        """How often both sides are drawn; once is exact when neither f nor A is random."""
-        return (self.draws or DEFAULT_DRAWS) if self.randomized(card) else 1
 
     def seed_for(self, *purpose: object) -> int:
         """A seed that depends on the plan's seed and its purpose, never on what ran before."""
         text = json.dumps([self.seed, *(str(word) for word in purpose)])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
-    def ask(
-        self, card: Card, target: Record | None, *, absent: bool, coupled: bool, draws: int = 1, look: int = 1
-    ) -> Ask:
-        """The question about f(D) or f(D⁻ⁱ); coupled draws have the same seeds on both sides."""
-        predicts = card.releases == "predictions"
-        index = target.index if target is not None else None
-        data, drop = self.data, index if absent else None
-        if absent and self.is_blind(card) and index is not None:
-            data, drop = self.data.without(index), None
-        about = target.quasi if predicts and target is not None else None
-        seed = self.seed_for("f", look, *self._side(target, absent, coupled))
-        return Ask(data, drop, about, draws if card.randomized else 1, seed)
+    def ask_present(self, card: Card, question: Question, purpose: str, draws: int, about: int | None = None) -> Ask:
+        """The question for f(D), on behalf of a look or another purpose; of predictions, about one row."""
+        seed = self.seed_for("f", purpose)
+        return Ask(question.data, (), self._about(card, about), draws if card.randomized else 1, seed)
 
-    def model_seeds(self, target: Record, *, absent: bool, coupled: bool, draws: int = 1, look: int = 1) -> range:
-        """One seed per draw for an A with randomness of its own, shared by both sides when draws are coupled."""
-        first = self.seed_for("A", look, *self._side(target, absent, coupled))
-        return range(first, first + draws)
+    def ask_absent(
+        self, card: Card, question: Question, person: int, purpose: str, draws: int, *, coupled: bool,
+        about: int | None = None,
+    ) -> Ask:  # fmt: skip
+        """The question for f(D without a person); coupled draws have the seeds of f(D)."""
+        rows = self.data.rows_of(person)
+        data, drop = question.data, rows
+        if self.is_blind(card):
+            data, drop = question.data.without(rows), ()
+        seed = self.seed_for("f", purpose, *(() if coupled else ("absent", person, about)))
+        return Ask(data, drop, self._about(card, about), draws if card.randomized else 1, seed)
 
-    def _side(self, target: Record | None, absent: bool, coupled: bool) -> tuple[object, ...]:
-        """What a seed depends on besides its purpose: nothing when both sides are to share it."""
-        return () if coupled else ("absent" if absent else "present", target.index if target else None)
+    def _about(self, card: Card, row: int | None) -> tuple[Any, ...] | None:
+        return self.data.record(row).quasi if card.releases == "predictions" and row is not None else None
+
+    def model_seed(self, adversary: int, look: int, draw: int, *, side: Literal["present", "absent", "both"]) -> int:
+        """The seed of a random model: of the look, the adversary and the draw, never of the person.
+
+        Both sides share it when draws are coupled.
+        """
+        return self.seed_for("A", look, self.adversaries[adversary].name, side) + draw
 
     @cached_property
     def digest(self) -> str:
         """Two plans with one digest give the same numbers with the same oracle."""
-        return hashlib.sha256(json.dumps(self.summary(), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.spec(), sort_keys=True).encode()).hexdigest()
 
-    def identity(self) -> dict[str, Any]:
-        """What a journal must agree with to be gone on with; an adaptive audit may go on to more draws."""
-        return self.summary() | ({"draws": "adaptive"} if self.adaptive else {})
+    def spec(self) -> dict[str, Any]:
+        """The plan as plain data with every parameter of every part, without a single record.
 
-    def summary(self) -> dict[str, Any]:
-        """The plan as plain data, without a single record."""
+        An adaptive audit may go on to more draws, so their number is not part of what it is.
+        """
         schema = self.data.schema
         return {
-            "data": {"digest": self.data.digest, "records": self.data.size, "dropped": self.data.dropped},
+            "data": {
+                "digest": self.data.digest,
+                "rows": self.data.size,
+                "dropped": self.data.dropped,
+                "person": schema.person,
+                "population": self.data.population,
+                "persons_digest": self.data.persons_digest,
+            },
             "quasi": {column.name: column.summary() for column in schema.quasi},
             "sensitive": [column.name for column in schema.sensitive],
+            "joint": self.joint,
+            "secrets": [{"name": secret.name, "values": list(secret.labels)} for secret in self.secrets],
             "weight": schema.weight,
             "claim": {
                 "epsilon": self.claim.epsilon,
                 "delta": self.claim.delta,
                 "confidence": self.claim.confidence,
             },
-            "inference": {"encoder": self.inference.encoder_name, "model": self.inference.model.name},
-            "distance": self.distance.name,
-            "draws": self.draws,
+            "adversaries": [specification(adversary) for adversary in self.adversaries],
+            "divergence": [self._divergence_spec(divergence) for divergence in self.divergences],
+            "draws": "adaptive" if self.adaptive else self.draws,
             "seed": self.seed,
             "records": self.records,
             "budget": self.budget,
-            "adaptive": self.adaptive,
             "blind": self.blind,
+        }
+
+    @staticmethod
+    def _divergence_spec(divergence: Divergence) -> dict[str, Any]:
+        numbers = {"largest": divergence.largest, "reach": reach(divergence)}
+        return {
+            "name": divergence.name,
+            "describes": divergence.describes,
+            **{key: "inf" if number == float("inf") else number for key, number in numbers.items()},
+            "proves": divergence.proves,
+            "identity": specification(divergence),
         }

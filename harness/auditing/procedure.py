@@ -1,220 +1,233 @@
-"""The test itself, all records of it (v2 §3.2): opening, looks, records, closing. Knows no page or transport."""
+"""The test itself, all persons of it (v2 §3.2), as one stream of events; the only module that makes them happen.
+
+    probe the oracle -> select persons -> for each look: draw f(D), examine every person who needs it -> close
+
+Whatever happens goes to the journal before anybody else hears of it. The same audit on the same journal first
+yields what the journal holds, asks nothing twice, and goes on where it stopped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Literal
 
-import numpy as np
-
-from harness.auditing.draw_store import keep, kept
-from harness.auditing.examine import Examination, answers
-from harness.auditing.finding import Finding
+from harness.auditing.asking import ask_oracle
+from harness.auditing.draw_store import DrawStore
+from harness.auditing.events import (
+    Closed,
+    Drawn,
+    Event,
+    Look,
+    OracleProfile,
+    Probed,
+    Resumed,
+    Selected,
+    from_entry,
+    to_entry,
+)
+from harness.auditing.examine import Examination
+from harness.auditing.infer import PresentPredictions, Side, infer, infer_present
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
-from harness.auditing.probe import FEWEST_HALVES, Opening, first_questions, last_question, still_the_same
-from harness.auditing.select import Course, Look, choose, looks, twins
+from harness.auditing.probe import MOST_LATE, closing_notes, compares_early_and_late, probe, recognise
+from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
+from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial
-from harness.measuring.divergence import Samples
-from harness.vocabulary.dataset import Record
-from harness.vocabulary.errors import ReleaseError
+from harness.measuring.samples import Samples
+from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Oracle
-from harness.vocabulary.release import Reader
+from harness.vocabulary.release import Microdata, Reader
 from harness.vocabulary.table import Table
 
-# Who is risky is seen on a draw of its own: one that the estimates used too would bias the choice.
-BEFORE = Look(0, 1, 1.0)
-AGAIN, MOST_AGAIN = -1, 100  # the look, and its draws, that are compared with the first ones to see a drift
+RISK, EARLY, LATE = "risk", "early", "late"  # purposes of draws of f(D) beside those of the looks
 
 
 @dataclass(eq=False)
 class Audit:
-    """Asks for f(D) and for f(D⁻ⁱ) of every target; `run` yields one finding per record when it is settled.
-
-    Whatever is learnt goes to the journal first, so that the same audit run again goes on where it stopped.
-    """
+    """A plan, an oracle, and who does the work."""
 
     plan: Plan
     oracle: Oracle
-    journal: Journal | None = None
     executor: Mapper = field(default_factory=Serial)
-    _new: bool = field(default=False, init=False)  # whether this run has anything to measure
 
-    def _said(self, kind: str) -> list[Any]:
-        """What the journal held of one kind when this run began."""
-        return [entry[kind] for entry in self.journal.entries if kind in entry] if self.journal is not None else []
+    def events(self, journal: Journal | None = None) -> Generator[Event, None, None]:
+        """Everything that happened so far and everything that happens from now on, to the end of the audit."""
+        state = AuditState(self.plan.spec())
+        for line in journal.entries if journal is not None else ():
+            event = from_entry(line)
+            state.add(event)
+            yield event
+        yield from _Course(self, journal, state).events()
 
-    def _say(self, kind: str, what: Any) -> None:
+
+class _Course:
+    """One run of an audit: the state it began with, and what it adds."""
+
+    def __init__(self, audit: Audit, journal: Journal | None, state: AuditState) -> None:
+        self.plan, self.oracle, self.executor = audit.plan, audit.oracle, audit.executor
+        self.journal, self.state = journal, state
+        self.is_resumed = bool(state.examined)
+        self.has_asked = False  # about persons, in this run
+        self.early: Samples | None = None
+        self.store = DrawStore(None if journal is None else journal.path.parent)
+
+    @cached_property
+    def readers(self) -> tuple[Reader, ...]:
+        return tuple(Reader(question.data) for question in self.plan.questions)
+
+    def events(self) -> Iterator[Event]:
+        if self.state.profile is None:
+            yield self._record(Probed(probe(self.plan, self.oracle)))
+        yield from self._select()
+        for look in self.selected.looks:
+            yield from self._examine_all(look)
+        if self.state.closed is None:
+            yield from self._close()
+
+    def _record(self, event: Event) -> Event:
         if self.journal is not None:
-            self.journal.append({kind: what})
-
-    @cached_property
-    def opening(self) -> Opening:
-        """The first questions, asked once per audit even if it is interrupted."""
-        if said := self._said("opening"):
-            return Opening.from_entry(said[-1])
-        opening = first_questions(self.plan, self.oracle)
-        self._say("opening", opening.entry())
-        return opening
-
-    @cached_property
-    def course(self) -> Course:
-        """Whom to examine, and for whom each stands; what f(D) shows decides who is risky when there is a budget."""
-        if said := self._said("course"):
-            return Course.from_entry(said[0])
-        reader, present = Reader(self.plan.data), None
-        if self.plan.budget is not None and (drawn := self.drawn(BEFORE)):
-            present = reader.read(drawn[0])
-        choice = choose(self.plan, self.opening.card, self.opening.coupled, reader, present)
-        alike = twins(self.plan.data, choice.targets) if self.opening.row_order_invariant else {}
-        course = Course(not self.plan.randomized(self.opening.card), choice.targets, choice.random, alike)
-        self._say("course", course.entry())
-        return course
-
-    @cached_property
-    def looks(self) -> tuple[Look, ...]:
-        return looks(self.plan, self.opening.card, self.opening.coupled, len(self.course.targets))
-
-    @cached_property
-    def measured(self) -> dict[tuple[int, int], Finding]:
-        """What earlier runs of this audit have found, by record and look."""
-        found = map(Finding.from_entry, self._said("finding"))
-        return {(finding.index, finding.look): finding for finding in found}
-
-    def drawn(self, look: Look) -> tuple[Table, ...]:
-        """The draws of f(D) for one look, kept beside the journal; none for an oracle that predicts."""
-        if look.number not in self._drawn:
-            self._drawn[look.number] = self._kept_or_asked(look)
-        return self._drawn[look.number]
-
-    @cached_property
-    def _drawn(self) -> dict[int, tuple[Table, ...]]:
-        return {}
-
-    def _kept_or_asked(self, look: Look) -> tuple[Table, ...]:
-        if self.opening.card.releases == "predictions":
-            return ()
-        known = next((said["digests"] for said in self._said("present") if said["look"] == look.number), None)
-        path = self.journal.path.with_name(f"present-{look.number}.npz") if self.journal is not None else None
-        if known is not None and path is not None:
-            return kept(path, known)
-        tables = self._asked(look)
-        if path is not None:
-            keep(path, tables)
-        self._say("present", {"look": look.number, "digests": [table.digest for table in tables]})
-        return tables
-
-    def _asked(self, look: Look) -> tuple[Table, ...]:
-        card, coupled = self.opening.card, self.opening.coupled
-        if card.releases == "predictions":
-            return ()
-        ask = self.plan.ask(card, None, absent=False, coupled=coupled, draws=look.draws, look=look.number)
-        return tuple(release for release in answers(self.oracle, ask, "f(D)") if isinstance(release, Table))
-
-    def run(self) -> Iterator[Finding]:
-        """Look after look, until every record is settled, one is proven to break the claim, or draws are spent."""
-        latest: dict[int, Finding] = {}
-        waiting = self.in_random_order()
-        for look in self.looks:
-            unsettled: set[int] = set()
-            for finding in self._examined(look, waiting):
-                latest[finding.index] = finding.after(latest.get(finding.index))
-                if look is self.looks[-1] or self.settled(latest[finding.index]):
-                    yield from self._with_twins(latest[finding.index])
-                else:
-                    unsettled.add(finding.index)
-            waiting = [index for index in waiting if index in unsettled]
-            if any(self._violates(finding) for finding in latest.values()):
-                break
-        else:
-            waiting = []
-        for index in waiting:  # nothing they could show would change the verdict
-            yield from self._with_twins(latest[index])
-        self.closing  # noqa: B018
-
-    def _examined(self, look: Look, targets: list[int]) -> Iterator[Finding]:
-        """The findings of one look: what is known already, then what has to be asked."""
-        known = [self.measured[index, look.number] for index in targets if (index, look.number) in self.measured]
-        yield from known
-        left = [index for index in targets if (index, look.number) not in self.measured]
-        if not left:
-            return
-        if not self._new:
-            self._begin()
-        examine = self._examination(look, self.drawn(look))
-        for finding in self.executor.map(examine, left):
-            self._say("finding", finding.entry())
-            yield finding
-
-    def _begin(self) -> None:
-        """Before the first question of this run: an audit that goes on must find the oracle that it began with."""
-        if self._said("finding"):
-            still_the_same(self.plan, self.oracle, self.opening)
-        self.early  # noqa: B018  (asked for now, looked at in the end)
-        self._new = True
-
-    def in_random_order(self) -> list[int]:
-        """Targets that share their quasi-identifiers together, since f(D) says the same of them; else at random.
-
-        An oracle that drifts, or remembers what it was asked, then hurts no particular kind of record.
-        """
-        examined = np.array(self.course.examined)
-        known = np.stack(self.plan.data.codes[: len(self.plan.data.schema.quasi)])[:, examined]
-        group = np.unique(known, axis=1, return_inverse=True)[1].ravel()
-        place = np.random.default_rng(self.plan.seed_for("questions")).permutation(group.max() + 1)
-        return [int(index) for index in examined[np.lexsort((examined, place[group]))]]
-
-    def settled(self, finding: Finding) -> bool:
-        claim = self.plan.claim
-        return self._violates(finding) or finding.satisfies(claim.epsilon, claim.delta, self.course.exact)
-
-    def _violates(self, finding: Finding) -> bool:
-        return finding.violates(self.plan.claim.epsilon, self.plan.claim.delta, self.course.exact)
-
-    def _with_twins(self, finding: Finding) -> Iterator[Finding]:
-        for index in self.course.alike(finding.index):
-            yield replace(finding, index=index)
-
-    @cached_property
-    def closing(self) -> tuple[str, ...]:
-        """The last question, asked once per audit, and what it brought to light."""
-        if (said := self._said("closing")) and not self._new:
-            return tuple(said[-1])
-        notes = last_question(self.plan, self.oracle, self.opening, self.early, self._late())
-        self._say("closing", list(notes))
-        return notes
-
-    @cached_property
-    def early(self) -> Samples | None:
-        """What independent draws of f(D) say about one record before all others are asked about; to see a drift."""
-        look = self.looks[0]
-        if self.opening.coupled or look.draws < FEWEST_HALVES:
-            return None
-        return self._examination(look, self.drawn(look)).present_samples(self._first_target)
-
-    def _late(self) -> Samples | None:
-        """The same once more, after them."""
-        if self.early is None:
-            return None
-        again = Look(AGAIN, min(self.looks[0].draws, MOST_AGAIN), self.looks[0].alpha)
-        return self._examination(again, self._asked(again)).present_samples(self._first_target)
+            self.journal.append(to_entry(event))
+        self.state.add(event)
+        return event
 
     @property
-    def _first_target(self) -> Record:
-        return self.plan.data.record(self.course.targets[0])
+    def profile(self) -> OracleProfile:
+        assert self.state.profile is not None, "probed first"
+        return self.state.profile
 
-    def _examination(self, look: Look, present: tuple[Table, ...]) -> Examination:
-        return Examination(self.plan, self.oracle, self.opening.card, self.opening.coupled, look, present)
+    @property
+    def selected(self) -> Selected:
+        assert self.state.selected is not None, "selected before anybody is examined"
+        return self.state.selected
 
-    @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """What is odd about the oracle and about f(D)."""
-        reader, found = Reader(self.plan.data), dict.fromkeys(self.opening.notes)
-        for table in self.drawn(self.looks[0]):
-            try:
-                found.update(dict.fromkeys(reader.read(table).notes))
-            except ReleaseError as error:
-                raise ReleaseError(f"oracle {self.opening.card.name!r}, asked for f(D): {error}") from None
-        return (*found, *self.closing)
+    def _select(self) -> Iterator[Event]:
+        """Choose the persons once; an adaptive audit that was given more draws has more looks at the same persons."""
+        if self.state.selected is None:
+            risk = None
+            if self.plan.budget is not None and self.profile.card.releases == "microdata":
+                yield from self._draw(RISK, 1)  # of its own: draws that estimates use too would bias the choice
+                risk = self._read(0, self._tables(RISK, 0))[0]
+            yield self._record(select(self.plan, self.profile, risk))
+        elif (looks := schedule(self.plan, self.profile, len(self.selected.persons))) != self.selected.looks:
+            entry = {**self.selected.entry(), "looks": [vars(look) for look in looks]}
+            yield self._record(Selected.from_entry(entry))
+
+    def _examine_all(self, look: Look) -> Iterator[Event]:
+        """One look at everybody who needs it; what is known already is not asked again."""
+        ordered = in_random_order(self.plan, self.selected.examined)
+        left = [
+            person
+            for person in ordered
+            if (person, look.number) not in self.state.examined and self.state.needs(person, look.number)
+        ]
+        if not left:
+            return
+        yield from self._begin(look)
+        yield from self._draw_for(look)
+        items = work_items(self.plan, self.profile, left)
+        for outcome in self.executor.map(self._examination(look), items):
+            for examined in outcome.examined:
+                yield self._record(examined)
+            if outcome.failed is not None and outcome.error is not None:
+                yield self._record(outcome.failed)
+                raise outcome.error
+
+    def _begin(self, look: Look) -> Iterator[Event]:
+        """Before the first question about a person: an audit that goes on must find the oracle that it began with."""
+        if self.has_asked:
+            return
+        self.has_asked = True
+        if self.is_resumed:
+            recognise(self.plan, self.oracle, self.profile)
+            yield self._record(Resumed())
+        if self.profile.card.releases == "predictions" and compares_early_and_late(self.profile, look.draws):
+            self.early = self._predict(EARLY, look)
+
+    def _draw_for(self, look: Look) -> Iterator[Event]:
+        if self.profile.card.releases == "microdata":
+            yield from self._draw(_purpose(look), look.draws)
+
+    def _draw(self, purpose: str, draws: int) -> Iterator[Event]:
+        """Draw f(D) for each question of the plan, unless that was done before."""
+        questions = self.plan.asked(self.profile.card)
+        for number, question in enumerate(questions[:1] if purpose in (RISK, LATE) else questions):
+            if (purpose, number) in self.state.drawn:
+                continue
+            ask = self.plan.ask_present(self.profile.card, question, purpose, draws)
+            tables = tuple(table for table in ask_oracle(self.oracle, ask, "f(D)") if isinstance(table, Table))
+            notes = dict.fromkeys(note for release in self._read(number, tables) for note in release.notes)
+            self.store.save(_stored_name(purpose, number), tables)
+            digests = tuple(table.digest for table in tables)
+            yield self._record(Drawn(purpose, number, digests, tuple(notes)))
+
+    def _tables(self, purpose: str, number: int) -> tuple[Table, ...]:
+        return self.store.load(_stored_name(purpose, number), self.state.drawn[purpose, number].digests)
+
+    def _read(self, number: int, tables: tuple[Table, ...]) -> list[Microdata]:
+        """Draws of f(D), read; an unreadable one ends the audit with the cell that cannot be read."""
+        try:
+            reader = self.readers[number]
+            return [reader.read(table) for table in tables]
+        except HarnessError as error:
+            raise error.within(f"oracle {self.profile.card.name!r}, asked for f(D)") from error
+
+    def _examination(self, look: Look) -> Examination:
+        """What workers need: the draws of f(D), and what adversaries who train once for everybody infer from them."""
+        last = look == self.selected.looks[-1]
+        if self.profile.card.releases == "predictions":
+            return Examination(self.plan, self.oracle, self.profile, look, last=last)
+        questions = range(len(self.plan.questions))
+        return Examination(
+            self.plan, self.oracle, self.profile, look, last=last,
+            tables=tuple(self._tables(_purpose(look), number) for number in questions),
+            predicted=tuple(self._infer_present(look, number) for number in questions),
+        )  # fmt: skip
+
+    def _infer_present(self, look: Look, number: int) -> PresentPredictions:
+        question = self.plan.questions[number]
+        once = [one for one in question.adversaries if not self.plan.adversaries[one].depends_on_target]
+        if not once:
+            return PresentPredictions({}, {}, {}, {})
+        rows = [row for person in self.selected.examined for row in distinct_rows(self.plan.data, person)]
+        targets = [question.data.record(row) for row in rows]
+        releases = self._read(number, self._tables(_purpose(look), number))
+        return infer_present(self.plan, once, releases, targets, self._side(look, "present"))
+
+    def _side(self, look: Look, seeds: Literal["present", "absent"]) -> Side:
+        return Side(look, "both" if self.profile.coupled else seeds, bool(self.profile.card.randomized))
+
+    def _close(self) -> Iterator[Event]:
+        """Ask the closing question and note what it brought to light."""
+        look, early, late = self.selected.looks[0], self.early, None
+        if compares_early_and_late(self.profile, look.draws):
+            if self.profile.card.releases == "predictions":
+                late = self._predict(LATE, look)
+            else:
+                early = self._infer_about_first(_purpose(look), look)
+                yield from self._draw(LATE, min(look.draws, MOST_LATE))
+                late = self._infer_about_first(LATE, look)
+        yield self._record(Closed(closing_notes(self.plan, self.oracle, self.profile, early, late)))
+
+    def _infer_about_first(self, purpose: str, look: Look) -> Samples:
+        """What draws of f(D) say about the first person, to the first adversary, of the first secret."""
+        question = self.plan.questions[0]
+        target = question.data.record(self.plan.data.rows_of(self.selected.persons[0])[0])
+        releases = self._read(0, self._tables(purpose, 0))
+        inferred = infer(self.plan, question.adversaries[:1], releases, [target], self._side(look, "present"))
+        return Samples(inferred.samples((question.adversaries[0], 0), 0))
+
+    def _predict(self, purpose: str, look: Look) -> Samples:
+        """What f(D) predicts about the first person."""
+        few = replace(look, draws=min(look.draws, MOST_LATE))
+        examination = Examination(self.plan, self.oracle, self.profile, few, last=False)
+        return examination.predict_present(self.plan.data.rows_of(self.selected.persons[0])[0], purpose)
+
+
+def _purpose(look: Look) -> str:
+    return f"look {look.number}"
+
+
+def _stored_name(purpose: str, question: int) -> str:
+    return f"present-{purpose.replace(' ', '-')}-{question}"

@@ -1,51 +1,44 @@
-"""Which records are examined, how many draws next. Knows plans and what f(D) shows; asks nobody."""
+"""Who is examined, with how many draws, at which error level, and in which order. Asks nobody.
+
+The error level 1 − confidence is shared over persons × adversaries × secrets before anything is measured, and again
+over looks: look t spends α/(t(t+1)), which sums to α however many looks there are, and survives an interruption.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.auditing.call_count import calls_before_persons, calls_per_person
+from harness.auditing.events import Look, OracleProfile, Selected
 from harness.auditing.plan import Plan
-from harness.measuring.bounds import upper
-from harness.measuring.divergence import Samples
-from harness.measuring.encoding import tf
+from harness.measuring.bounds import binomial_upper
+from harness.measuring.divergence import Divergence
+from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.oracle import Card
-from harness.vocabulary.release import Microdata, Reader
+from harness.vocabulary.release import Microdata
 
 FEWEST = 50  # draws of a first look
-QUESTIONS, DRAWN = 10, 120  # calls to see whether the box is honest, and more where draws are calls: see `honesty`
 HALF = 0.5  # of the error, when intervals and a certificate must hold together
+TOGETHER = 8  # persons with equal quasi-identifiers that are examined together, so that f(D) is asked once for them
 
 
-@dataclass(frozen=True)
-class Look:
-    """One time of drawing: `draws` fresh draws a side, judged at error level `alpha` per record."""
-
-    number: int
-    draws: int
-    alpha: float
-    last: bool = True
-
-
-def looks(plan: Plan, card: Card, coupled: bool, records: int) -> tuple[Look, ...]:
+def schedule(plan: Plan, profile: OracleProfile, persons: int) -> tuple[Look, ...]:
     """A fixed plan looks once; an adaptive one again and again with twice the draws, until the plan's number.
 
-    Every look draws afresh, so nothing is carried from one to the next but its limits. Look t spends
-    α/(t(t+1)), which sums to α however many looks there are, and survives an interruption.
+    Every look draws afresh, so nothing is carried from one to the next but its limits.
     """
     error = 1 - plan.claim.confidence
-    if records < plan.data.size:  # the other half is the certificate's, see `judge`
+    if persons < plan.data.population:  # the other half is the certificate's, see `judge`
         error *= HALF
-    alpha, most = error / records, plan.draws_of(card)
+    keys = persons * len(plan.adversary_names(profile.card)) * len(plan.secrets)
+    alpha, most = error / keys, plan.draws_of(profile.card)
     if not plan.adaptive or most == 1:
         return (Look(1, most, alpha),)
-    draws = [_first_look(plan, alpha / 2, coupled)]
+    draws = [max(_fewest_draws(plan, divergence, alpha / 2, profile.coupled) for divergence in plan.divergences)]
     if draws[0] > most:
         raise InputError(
             f"adaptive: no record can be settled with fewer than {draws[0]} draws at this epsilon, confidence and "
@@ -53,100 +46,149 @@ def looks(plan: Plan, card: Card, coupled: bool, records: int) -> tuple[Look, ..
         )
     while 2 * draws[-1] <= most:  # the same looks whatever the number of draws, so that an audit can go on to more
         draws.append(2 * draws[-1])
-    return tuple(Look(t, many, alpha / (t * (t + 1)), t == len(draws)) for t, many in enumerate(draws, start=1))
+    return tuple(Look(t, many, alpha / (t * (t + 1))) for t, many in enumerate(draws, start=1))
 
 
-def _first_look(plan: Plan, alpha: float, coupled: bool) -> int:
-    """So few draws that a record without any influence is just settled by them; fewer could settle nobody."""
+def _fewest_draws(plan: Plan, divergence: Divergence, alpha: float, coupled: bool) -> int:
+    """So few draws that a person without any influence is just settled by them; fewer could settle nobody."""
+    if plan.claim.delta == 0 and divergence.proves == "nothing":
+        raise InputError(
+            f"adaptive: no number of draws proves anything about the distance {divergence.name!r} with delta = 0; "
+            "claim a delta above 0, or choose another distance"
+        )
     draws = FEWEST
-    while True:
-        nothing = Samples(np.tile([1.0, 0.0], (draws, 1)))
-        if upper(nothing, nothing, 0.0, alpha / 2, coupled=coupled) * plan.distance.scale < plan.claim.epsilon:
-            return draws
+    while not _settles_the_uninfluential(plan, divergence, draws, alpha, coupled):
         draws = math.ceil(draws * 1.25)
+    return draws
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The records to examine, and those of them that stand for all because they were drawn at random."""
-
-    targets: tuple[int, ...]
-    random: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Course:
-    """What an audit has decided before its first finding; with the findings, all that a verdict rests on."""
-
-    exact: bool  # neither f nor A is random
-    targets: tuple[int, ...]
-    random: tuple[int, ...]
-    twins: dict[int, tuple[int, ...]]  # equal targets under the first of them, which alone is examined
-
-    @property
-    def examined(self) -> tuple[int, ...]:
-        return tuple(self.twins) or self.targets
-
-    def alike(self, index: int) -> tuple[int, ...]:
-        """The targets that the finding of an examined record speaks for."""
-        return self.twins.get(index, (index,))
-
-    def entry(self) -> dict[str, Any]:
-        groups = list(self.twins.values())
-        return {"exact": self.exact, "targets": self.targets, "random": self.random, "twins": groups}
-
-    @classmethod
-    def from_entry(cls, entry: dict[str, Any]) -> Course:
-        groups = {group[0]: tuple(group) for group in entry["twins"]}
-        return cls(entry["exact"], tuple(entry["targets"]), tuple(entry["random"]), groups)
+def _settles_the_uninfluential(plan: Plan, divergence: Divergence, draws: int, alpha: float, coupled: bool) -> bool:
+    if plan.claim.delta > 0:
+        return binomial_upper(0, draws, alpha / 2) <= plan.claim.delta
+    nothing = Samples(np.tile([1.0, 0.0], (draws, 1)))
+    _, upper = divergence.interval(nothing, nothing, 0.0, alpha, coupled=coupled, lower_from=math.inf)
+    return upper < plan.claim.epsilon
 
 
-def choose(plan: Plan, card: Card, coupled: bool, reader: Reader, present: Microdata | None) -> Choice:
-    """All records; some at random; or what a budget of calls buys: half of them the riskiest, half at random."""
-    size = plan.data.size
+def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Selected:
+    """The persons to examine; `risk` is a draw of f(D) that shows who is risky, where a budget asks for it."""
+    persons, at_random = _choose(plan, profile, risk)
+    names = plan.adversary_names(profile.card)
+    duplicates = equal_persons(plan.data, persons) if profile.row_order_invariant else ()
+    return Selected(
+        persons=persons,
+        random=at_random,
+        duplicates=duplicates,
+        rows=_source_rows(plan.data, persons),
+        adversaries=names,
+        exact=tuple(plan.is_exact(profile.card, number) for number in range(len(names))),
+        looks=schedule(plan, profile, len(persons)),
+    )
+
+
+def _choose(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """All persons; some at random; or what a budget of calls buys: half of them at random, half the riskiest."""
+    people = plan.data.population
     if plan.budget is None:
-        random = plan.at_random(size if plan.records == "all" else plan.records)
-        return Choice(random, random)
-    affordable = _affordable(plan, card, coupled, plan.budget)
-    if affordable >= size:
-        return Choice(tuple(range(size)), tuple(range(size)))
-    random = plan.at_random(max(affordable // 2, 1))
-    left = [int(index) for index in riskiest(plan.data, reader, present) if index not in set(random)]
-    return Choice(tuple(sorted({*random, *left[: affordable - len(random)]})), random)
+        chosen = plan.at_random(people if plan.records == "all" else plan.records)
+        return chosen, chosen
+    affordable = _affordable(plan, profile, plan.budget)
+    if affordable >= people:
+        return tuple(range(people)), tuple(range(people))
+    chosen = plan.at_random(max(affordable // 2, 1))
+    others = [int(person) for person in riskiest(plan.data, risk) if person not in set(chosen)]
+    return tuple(sorted({*chosen, *others[: affordable - len(chosen)]})), chosen
 
 
-def _affordable(plan: Plan, card: Card, coupled: bool, budget: int) -> int:
-    """How many records a budget of calls buys, when none of them is settled before the last look."""
-    schedule = looks(plan, card, coupled, plan.data.size)
-    draws = sum(look.draws for look in schedule) if card.randomized else len(schedule)
-    if card.releases == "predictions":  # one call answers all draws of one side
-        each, shared = 2 * len(schedule), QUESTIONS
-    else:  # f(D), and one more draw of it to see who is risky
-        each, shared = draws, draws + 1 + QUESTIONS + (DRAWN if card.randomized else 0)
+def _affordable(plan: Plan, profile: OracleProfile, budget: int) -> int:
+    """How many persons a budget of calls buys, when none of them is settled before the last look."""
+    looks = schedule(plan, profile, plan.data.population)
+    shared, each = calls_before_persons(plan, profile, looks), calls_per_person(plan, profile, looks)
     affordable = (budget - shared) // each
     if affordable < 1:
-        least = shared + each
-        raise InputError(f"a budget of {budget} calls buys no record; this audit needs at least {least}")
+        raise InputError(f"a budget of {budget} calls buys no record; this audit needs at least {shared + each}")
     return affordable
 
 
-def riskiest(data: Dataset, reader: Reader, present: Microdata | None) -> npt.NDArray[np.intp]:
-    """Record indices, riskiest first by what f(D) itself shows: few rows cover her, fewer of them with her value."""
-    rare = np.bincount(data.sensitive_codes, minlength=len(data.sensitive_domain))[data.sensitive_codes]
+def riskiest(data: Dataset, release: Microdata | None) -> npt.NDArray[np.intp]:
+    """Persons, riskiest first by what f(D) itself shows: few rows cover her, fewer of them with her value."""
+    secret = data.sensitive_codes
+    rare = np.unique(secret, return_inverse=True, return_counts=True)
+    value_count = rare[2][rare[1]]
     known = np.stack(data.codes[: len(data.schema.quasi)])
     _, first, group, alike = np.unique(known, axis=1, return_index=True, return_inverse=True, return_counts=True)
     covering = alike[group.ravel()]
-    if present is not None:
-        shown = [int(tf(reader, present, data.record(int(index))).matrix().all(axis=1).sum()) for index in first]
-        covering = np.array(shown)[group.ravel()]
-    return np.lexsort((np.arange(data.size), rare, covering))
+    if release is not None:
+        covering = np.array([_covering_rows(data, release, int(row)) for row in first])[group.ravel()]
+    order = np.lexsort((np.arange(data.size), value_count, covering))
+    persons = order if data.persons is None else data.persons[order]
+    _, earliest = np.unique(persons, return_index=True)
+    return persons[np.sort(earliest)].astype(np.intp)
 
 
-def twins(data: Dataset, targets: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
-    """Targets that are equal in every column, under the first of them: to leave out one is to leave out any."""
-    rows = np.stack(data.codes)[:, list(targets)]
-    _, group = np.unique(rows, axis=1, return_inverse=True)
-    found: dict[int, list[int]] = {}
-    for target, number in zip(targets, group.ravel().tolist(), strict=True):
-        found.setdefault(number, []).append(target)
-    return {members[0]: tuple(members) for members in found.values()}
+def _covering_rows(data: Dataset, release: Microdata, row: int) -> int:
+    """How many released rows cover a record in every quasi-identifier."""
+    covers = [
+        column.lexicon.covering(raw)[column.ids][column.codes]
+        for column, raw in zip(release.quasi, data.record(row).raws, strict=True)
+    ]
+    return int(np.logical_and.reduce(covers).sum())
+
+
+def equal_persons(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Groups of persons with equal rows, as multisets: to leave out one of a group is to leave out any of it."""
+    _, kind = np.unique(np.stack(data.codes), axis=1, return_inverse=True)
+    kind = kind.ravel()
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for person in persons:
+        groups.setdefault(tuple(sorted(kind[list(data.rows_of(person))].tolist())), []).append(person)
+    return tuple(tuple(members) for members in groups.values())
+
+
+def _source_rows(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[int, ...], ...] | None:
+    """The rows of the source that each person has; None when person and row are one."""
+    if data.persons is None and data.rows is None:
+        return None
+    return tuple(tuple(data.row(row) for row in data.rows_of(person)) for person in persons)
+
+
+def distinct_rows(data: Dataset, person: int) -> tuple[int, ...]:
+    """One row of D for each different tuple of quasi-identifiers that a person has."""
+    rows = data.rows_of(person)
+    if len(rows) == 1:
+        return rows
+    known = np.stack(data.codes[: len(data.schema.quasi)])[:, list(rows)]
+    _, first = np.unique(known, axis=1, return_index=True)
+    return tuple(rows[place] for place in sorted(first.tolist()))
+
+
+def in_random_order(plan: Plan, persons: tuple[int, ...]) -> list[int]:
+    """Persons who share their quasi-identifiers together, since f(D) says the same of them; else at random.
+
+    An oracle that drifts, or remembers what it was asked, then hurts no particular kind of person.
+    """
+    first_rows = np.array([plan.data.rows_of(person)[0] for person in persons])
+    known = np.stack(plan.data.codes[: len(plan.data.schema.quasi)])[:, first_rows]
+    group = np.unique(known, axis=1, return_inverse=True)[1].ravel()
+    place = np.random.default_rng(plan.seed_for("questions")).permutation(group.max() + 1)
+    return [persons[index] for index in np.lexsort((np.array(persons), place[group]))]
+
+
+def work_items(plan: Plan, profile: OracleProfile, ordered: list[int]) -> list[tuple[int, ...]]:
+    """The persons as they travel to workers: one by one, or together where one question about f(D) serves several.
+
+    That is so for predictions drawn with common seeds: what f(D) predicts depends on the quasi-identifiers alone.
+    """
+    if profile.card.releases != "predictions" or not profile.coupled:
+        return [(person,) for person in ordered]
+    items: list[list[int]] = []
+    latest: object = None
+    for person in ordered:
+        rows = distinct_rows(plan.data, person)
+        known = plan.data.record(rows[0]).codes if len(rows) == 1 else None
+        if known is not None and known == latest and len(items[-1]) < TOGETHER:
+            items[-1].append(person)
+        else:
+            items.append([person])
+        latest = known
+    return [tuple(item) for item in items]

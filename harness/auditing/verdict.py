@@ -1,4 +1,9 @@
-"""From findings to a judgement. Knows numbers and the claim; no disk, clock or oracle."""
+"""From findings to a judgement. Knows numbers and the claim; no disk, clock or oracle.
+
+Every pair of adversary and secret has a verdict of its own. The verdict of the audit is over the worst of them and
+says which one that is. VIOLATED needs one person proven to break the claim, HOLDS all proven to keep it and
+everybody examined.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from harness.auditing.finding import Finding
 from harness.auditing.plan import Claim
 from harness.auditing.select import HALF
 from harness.measuring.certificate import Certificate, certify
+from harness.vocabulary.errors import InputError
 
 
 class Outcome(StrEnum):
@@ -26,16 +32,19 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement on a claim, with the record that carries it."""
+    """The judgement on a claim, with the person that carries it."""
 
     outcome: Outcome
     claim: Claim
     epsilon: float  # the largest distance seen: minimal ε (v1), minimal δ of v2's indifferentiability
-    witness: int  # the record that breaks the claim, or the one with that distance
+    witness: int  # the person that breaks the claim, or the one with that distance
+    rows: tuple[int, ...]  # of the source, of the witness
+    adversary: str
+    secret: str
     reason: str
     examined: int
     population: int
-    certificate: Certificate | None = None  # what a random part of the records says about all
+    certificate: Certificate | None = None  # what a random part of the persons says about all
     draws_needed: int | None = None  # about how many draws would settle an inconclusive one
 
     def __str__(self) -> str:
@@ -47,47 +56,131 @@ class Verdict:
             raise AssertionError(str(self))
 
 
-def judge(
-    findings: Sequence[Finding],
-    claim: Claim,
-    population: int,
-    *,
-    exact: bool = True,
-    coupled: bool = True,
-    random: Iterable[int] = (),
-) -> Verdict:
-    """VIOLATED needs one record proven to break the claim, HOLDS all proven to keep it and everybody examined.
+@dataclass(frozen=True)
+class Circumstances:
+    """What a verdict depends on beside findings and claim."""
 
-    `random` are the examined records that were drawn at random and so stand for the others; pairs that are not
-    `coupled` also differ by f's own noise, which the words must not blame on a record.
+    population: int
+    random: frozenset[int] = frozenset()  # examined persons who were drawn at random and so stand for the others
+    coupled: bool = True  # else pairs also differ by f's own noise, which the words must not blame on a person
+    unit: str = "record"  # what a person is called where every row is one
+    unprovable: frozenset[str] = frozenset()  # secrets whose distance has no confidence limits when δ = 0
+
+
+Pair = tuple[str, str]  # names of adversary and secret
+
+
+def judge(
+    findings: Sequence[Finding], claim: Claim, population: int, *, random: Iterable[int] = (), coupled: bool = True,
+    unit: str = "record",
+) -> Verdict:  # fmt: skip
+    """The verdict over all adversaries and secrets that the findings are of.
+
+    Findings that were measured for another claim are refused where they cannot decide this one.
     """
-    terms = (claim.epsilon, claim.delta, exact)
-    worst = max(findings, key=lambda finding: (finding.distance, -finding.index))
-    guilty = [finding for finding in findings if finding.violates(*terms)]
-    doubtful = [finding for finding in findings if not finding.satisfies(*terms)]
-    certificate = None
-    if len(findings) < population and (chosen := set(random)):
-        error = (1 - claim.confidence) * (1 if exact else HALF)
-        possible, proven = (sum(each.index in chosen for each in group) for group in (doubtful, guilty))
-        least = certify(population, len(chosen), proven, error).least
-        certificate = replace(certify(population, len(chosen), possible, error), least=least)
+    return overall(judge_pairs(findings, claim, Circumstances(population, frozenset(random), coupled, unit)))
+
+
+def judge_pairs(findings: Sequence[Finding], claim: Claim, around: Circumstances) -> dict[Pair, Verdict]:
+    """One verdict for each pair of adversary and secret, in the order of their first finding."""
+    if not findings:
+        raise InputError("there are no findings to judge; an audit needs at least one record")
+    for finding in findings:
+        _require_measured_for(finding, claim)
+    pairs: dict[Pair, list[Finding]] = {}
+    for finding in findings:
+        pairs.setdefault((finding.adversary, finding.secret), []).append(finding)
+    return {pair: _judge_pair(group, claim, around, len(pairs)) for pair, group in pairs.items()}
+
+
+def _require_measured_for(finding: Finding, claim: Claim) -> None:
+    """Exact distances decide any claim; limits hold at the confidence, and tails at the ε, they were measured at."""
+    measured = finding.claim
+    if finding.exact:
+        return
+    if measured is None:
+        raise InputError("a finding with draws does not say which claim it was measured for; it cannot be judged")
+    if claim.confidence > measured.confidence:
+        raise InputError(
+            f"the findings were measured for a confidence of {measured.confidence:g} and prove nothing at "
+            f"{claim.confidence:g}; audit again with that confidence"
+        )
+    if claim.delta > 0 and claim.epsilon != measured.epsilon:
+        raise InputError(
+            f"the findings were measured at epsilon = {measured.epsilon:g}; with delta > 0 they say nothing about "
+            f"epsilon = {claim.epsilon:g}; audit again with that epsilon"
+        )
+
+
+def overall(verdicts: dict[Pair, Verdict]) -> Verdict:
+    """The worst verdict, labelled with its adversary and secret where there are several."""
+    order = {Outcome.VIOLATED: 2, Outcome.INCONCLUSIVE: 1, Outcome.HOLDS: 0}
+    worst = max(verdicts.values(), key=lambda verdict: (order[verdict.outcome], verdict.epsilon))
+    if len(verdicts) == 1:
+        return worst
+    adversaries, secrets = (len({pair[side] for pair in verdicts}) for side in (0, 1))
+    many = [f"{count} {word}" for count, word in ((adversaries, "adversaries"), (secrets, "secrets")) if count > 1]
+    label = f"worst of {' and '.join(many)} ({worst.adversary}; {worst.secret})"
+    largest = max(verdict.epsilon for verdict in verdicts.values())
+    return replace(worst, reason=f"{label}: {worst.reason}", epsilon=largest)
+
+
+def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances, pairs: int) -> Verdict:
+    measured = [finding for finding in findings if finding.failure is None]
+    worst = max(measured or findings, key=lambda finding: (finding.distance, -finding.person))
+    guilty = [finding for finding in findings if finding.violates(claim)]
+    doubtful = [finding for finding in findings if not finding.satisfies(claim)]
+    certificate = _certificate(findings, doubtful, guilty, claim, around, pairs)
     outcome, witness = Outcome.INCONCLUSIVE, worst
     if guilty:
         outcome = Outcome.VIOLATED
-        witness = max(
-            guilty, key=lambda finding: (finding.lower, finding.delta.lower, finding.distance, -finding.index)
-        )
-        reason = _violation(witness, claim, exact, coupled)
+        witness = max(guilty, key=_weight)
+        reason = _violation(witness, claim, around)
     elif doubtful:
-        reason = _doubt(doubtful, claim) + _certified(certificate, claim)
-    elif len(findings) < population:
-        reason = _partial(findings, claim, population) + _certified(certificate, claim)
+        reason = _doubt(doubtful, claim, around) + _certified(certificate, claim, around)
+    elif len(findings) < around.population:
+        reason = _partial(findings, claim, around) + _certified(certificate, claim, around)
     else:
-        outcome, reason = Outcome.HOLDS, _holding(worst, claim, population, exact)
-    needed = None if guilty else _needed(doubtful)
+        outcome, reason = Outcome.HOLDS, _holding(worst, claim, around)
     return Verdict(
-        outcome, claim, worst.distance, witness.index, reason, len(findings), population, certificate, needed
+        outcome=outcome,
+        claim=claim,
+        epsilon=worst.distance,
+        witness=witness.person,
+        rows=witness.rows,
+        adversary=worst.adversary,
+        secret=worst.secret,
+        reason=reason,
+        examined=len(findings),
+        population=around.population,
+        certificate=certificate,
+        draws_needed=None if guilty else _needed(doubtful),
     )
+
+
+def _weight(finding: Finding) -> tuple[float, float, float, int]:
+    """How strongly a finding breaks a claim; of equals the first person."""
+    often = finding.delta_at_epsilon.lower if finding.delta_at_epsilon else 0.0
+    return finding.lower, often, finding.distance, -finding.person
+
+
+def _certificate(
+    findings: Sequence[Finding], doubtful: Sequence[Finding], guilty: Sequence[Finding], claim: Claim,
+    around: Circumstances, pairs: int,
+) -> Certificate | None:  # fmt: skip
+    """Limits on how many of all persons do not keep the claim; certificates of all pairs hold together."""
+    if len(findings) >= around.population or not around.random:
+        return None
+    exact = all(finding.exact for finding in findings)
+    error = (1 - claim.confidence) * (1 if exact else HALF) / pairs
+    possible, proven = (sum(each.person in around.random for each in group) for group in (doubtful, guilty))
+    least = certify(around.population, len(around.random), proven, error).least
+    return replace(certify(around.population, len(around.random), possible, error), least=least)
+
+
+def _named(finding: Finding, around: Circumstances) -> str:
+    rows = ", ".join(map(str, finding.rows)) or str(finding.person)
+    return f"record {rows}" if around.unit == "record" else f"person {finding.person} (rows {rows})"
 
 
 def _interval(finding: Finding) -> str:
@@ -96,25 +189,28 @@ def _interval(finding: Finding) -> str:
     return f"{finding.distance:.4g} (between {finding.lower:.4g} and {finding.upper:.4g})"
 
 
-def _by_tail(claim: Claim, exact: bool) -> bool:
-    return claim.delta > 0 and not exact
+def _by_tail(finding: Finding, claim: Claim) -> bool:
+    return claim.delta > 0 and not finding.exact
 
 
-def _violation(finding: Finding, claim: Claim, exact: bool, coupled: bool) -> str:
-    if _by_tail(claim, exact):
-        often = f"with probability {finding.delta.value:.4g} (at least {finding.delta.lower:.4g})"
-        if coupled:
-            moved = f"record {finding.index} moves the inference about itself by {claim.epsilon:g} or more {often}"
-        else:
-            moved = (
-                f"inferences about record {finding.index} from a draw with it and one without lie {claim.epsilon:g} or "
-                f"more apart {often}, f's own noise included"
-            )
-        return f"{moved}; the claim allows {claim.delta:g}"
-    return (
-        f"record {finding.index} moves the inference about itself by {_interval(finding)}; "
-        f"the claim allows less than {claim.epsilon:g}"
-    )
+def _violation(finding: Finding, claim: Claim, around: Circumstances) -> str:
+    who = _named(finding, around)
+    if not _by_tail(finding, claim):
+        return (
+            f"{who} moves the inference about itself by {_interval(finding)}; "
+            f"the claim allows less than {claim.epsilon:g}"
+        )
+    tail = finding.delta_at_epsilon
+    assert tail is not None
+    often = f"with probability {tail.value:.4g} (at least {tail.lower:.4g})"
+    if around.coupled:
+        moved = f"{who} moves the inference about itself by {claim.epsilon:g} or more {often}"
+    else:
+        moved = (
+            f"inferences about {who} from a draw with it and one without lie {claim.epsilon:g} or "
+            f"more apart {often}, f's own noise included"
+        )
+    return f"{moved}; the claim allows {claim.delta:g}"
 
 
 def _needed(doubtful: Sequence[Finding]) -> int | None:
@@ -122,30 +218,46 @@ def _needed(doubtful: Sequence[Finding]) -> int | None:
     return max(known, default=None)
 
 
-def _doubt(doubtful: Sequence[Finding], claim: Claim) -> str:
+def _count(number: int, around: Circumstances) -> str:
+    return f"{number} {around.unit}{'' if number == 1 else 's'}"
+
+
+def _doubt(doubtful: Sequence[Finding], claim: Claim, around: Circumstances) -> str:
+    failures = [finding for finding in doubtful if finding.failure is not None]
+    if failures:
+        return f"{_count(len(failures), around)} could not be measured ({failures[0].failure})"
+    if claim.delta == 0 and doubtful[0].secret in around.unprovable and not doubtful[0].exact:
+        return (
+            f"this distance has no confidence limits where f is randomized and delta = 0, so that only estimates are "
+            f"shown for {_count(len(doubtful), around)}; claim a delta above 0, or choose another distance"
+        )
     needed = _needed(doubtful)
     settle = f"about {needed:,} draws would settle it" if needed else "more draws may settle it"
     draws = max(finding.draws for finding in doubtful)
-    count = f"{len(doubtful)} records" if len(doubtful) > 1 else "1 record"
-    return f"{count} may lie on either side of the claim (ε = {claim.epsilon:g}) after {draws:,} draws; {settle}"
-
-
-def _partial(findings: Sequence[Finding], claim: Claim, population: int) -> str:
     return (
-        f"all {len(findings)} records examined, of {population}, stay below {claim.epsilon:g}, "
-        "but only an audit of all records can say that the claim holds"
+        f"{_count(len(doubtful), around)} may lie on either side of the claim (ε = {claim.epsilon:g}) after "
+        f"{draws:,} draws; {settle}"
     )
 
 
-def _certified(certificate: Certificate | None, claim: Claim) -> str:
+def _partial(findings: Sequence[Finding], claim: Claim, around: Circumstances) -> str:
+    return (
+        f"all {_count(len(findings), around)} examined, of {around.population}, stay below {claim.epsilon:g}, "
+        f"but only an audit of all {around.unit}s can say that the claim holds"
+    )
+
+
+def _certified(certificate: Certificate | None, claim: Claim, around: Circumstances) -> str:
     if certificate is None or certificate.share >= 1:
         return ""
-    return f"; with {claim.confidence:.0%} confidence at most {certificate.share:.2%} of all records do not keep it"
-
-
-def _holding(worst: Finding, claim: Claim, population: int, exact: bool) -> str:
-    often = f" with probability above {claim.delta:g}" if _by_tail(claim, exact) else ""
     return (
-        f"no record of {population} moves the inference about itself by {claim.epsilon:g} or more{often}; "
-        f"the largest distance is {_interval(worst)}, of record {worst.index}"
+        f"; with {claim.confidence:.0%} confidence at most {certificate.share:.2%} of all {around.unit}s do not keep it"
+    )
+
+
+def _holding(worst: Finding, claim: Claim, around: Circumstances) -> str:
+    often = f" with probability above {claim.delta:g}" if _by_tail(worst, claim) else ""
+    return (
+        f"no {around.unit} of {around.population} moves the inference about itself by {claim.epsilon:g} or "
+        f"more{often}; the largest distance is {_interval(worst)}, of {_named(worst, around)}"
     )

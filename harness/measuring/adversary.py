@@ -1,189 +1,181 @@
-"""The adversary A: from an encoded release to a prediction about the target. Knows no oracle and no plan."""
+"""The adversary A = encoder + model + prior: what somebody infers about a target from one release.
+
+    train    encode the rows of a release and fit the model to them; a target-relative encoder needs the target here
+    predict  encode the target, ask the model, and replace the class frequencies in its answer by the prior
+
+If the encoder does not depend on the target, a release is trained on once and asked about every target. Knows
+training rows and raw values; no oracle, no plan and no draws.
+"""
 
 from __future__ import annotations
 
-import importlib
-import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import pandas as pd
 
-from harness.measuring.encoding import Encoded, Encoder, encoder_named
-from harness.vocabulary.dataset import Record
+from harness.measuring.encoding import encoder_named
+from harness.measuring.features import Encoder, Features, Floats, Target
+from harness.measuring.loading import is_importable_name, load_object
+from harness.measuring.models import Fitted, Model, frequencies, model_named, require_distribution
+from harness.measuring.prior import FittedPrior, Prior, posterior, prior_named
+from harness.measuring.specification import specification
+from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, did_you_mean
-from harness.vocabulary.release import Microdata, Predictions, Reader
+from harness.vocabulary.release import TrainingRows
 
-Floats = npt.NDArray[np.float64]
+ENCODER, MODEL, PRIOR = "tf-tf", "bernoulli", "fitted"  # the papers' own adversary (v1 §4, v2 §4.3)
+KEYS = ("encoder", "model", "prior", "name")
+ENCODER_PARTS = ("name", "depends_on_target", "prepare", "for_data", "encode", "spec")
 
-
-class Model(Protocol):
-    """An inference algorithm: what it infers about the target from one release, as a point of the n-simplex."""
-
-    @property
-    def name(self) -> str: ...
-
-    def predict(self, encoded: Encoded, seed: int) -> Floats: ...
-
-
-@dataclass(frozen=True)
-class Conditional:
-    """Relative frequency of each sensitive value among the released rows that cover the target (v2 §3.2).
-
-    Where no row covers the target, the frequencies of the whole release: all it still says about her.
-    """
-
-    name: str = "conditional"
-
-    def predict(self, encoded: Encoded, seed: int) -> Floats:
-        release = encoded.release
-        covers = encoded.matrix().all(axis=1)
-        weights = covers if release.weights is None else covers * release.weights
-        counts = np.bincount(release.sensitive, weights, release.values).astype(np.float64)
-        return _normalised(counts if counts.sum() > 0 else release.class_weights)
-
-
-@dataclass(frozen=True)
-class Bernoulli:
-    """Bernoulli naive Bayes in closed form on palette + codes; scikit-learn's BernoulliNB to the last digits.
-
-    The target is all ones, so log P(s | target) = log P(s) + Σⱼ log (Nⱼₛ + α)/(Nₛ + 2α) + const, where Nⱼₛ is
-    the weight of rows with value s whose cell in column j covers the target. A value that no released row
-    carries has no model and gets 0, as with scikit-learn.
-    """
-
-    alpha: float = 1.0
-    name: str = "bernoulli"
-
-    def predict(self, encoded: Encoded, seed: int) -> Floats:
-        release = encoded.release
-        totals = release.class_weights
-        seen = totals > 0
-        if not seen.any():
-            return _normalised(totals)
-        log = np.log(totals[seen])
-        for bits, joint in zip(encoded.bits, release.cell_weights, strict=True):
-            covered = bits.astype(np.float64) @ joint
-            log += np.log(covered[seen] + self.alpha) - np.log(totals[seen] + 2 * self.alpha)
-        likelihood = np.zeros(release.values)
-        likelihood[seen] = np.exp(log - log.max())
-        return _normalised(likelihood)
+# Every family of classifiers with an encoding that suits it; scikit-learn's on scaled numbers and sets of categories.
+PANELS: dict[str, tuple[tuple[str, str], ...]] = {
+    "standard": (
+        ("bernoulli", "tf-tf"),
+        ("categorical", "quantiles-hot"),
+        ("gaussian", "scaling-hot"),
+        ("tree", "bounds-hot"),
+        ("logistic", "bounds-hot"),
+        ("neighbours", "bounds-hot"),
+        ("forest", "bounds-hot"),
+        ("mlp", "scaling-hot"),
+        ("conditional", "tf-tf"),
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
-class Classifier:
-    """Any scikit-learn classifier with predict_proba, trained anew on each release.
+class Inferred:
+    """What an adversary believes about one target after seeing one release."""
 
-    One that draws random numbers gets the seed of the draw, the same for present and absent.
-    """
+    probabilities: Floats  # [n], a point of the simplex
+    covered: bool  # False: the release held no evidence about the target, and the model gave the class frequencies
 
-    estimator: Any
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """One way to infer a secret; its name is unique within an audit."""
+
     name: str
-
-    @classmethod
-    def of(cls, estimator: Any) -> Classifier:
-        kind = type(estimator)
-        if not hasattr(estimator, "fit") or not hasattr(estimator, "predict_proba"):
-            raise InputError(
-                f"model {kind.__name__} cannot give probabilities; expected a classifier with fit and predict_proba"
-            )
-        return cls(estimator, f"sklearn:{kind.__module__}.{estimator!r}")  # repr: with its parameters
-
-    @property
-    def seeds(self) -> list[str]:
-        """The parameters, also of parts, through which it may be given a seed and has not been."""
-        given = self.estimator.get_params(deep=True)
-        return [name for name, value in given.items() if name.split("__")[-1] == "random_state" and value is None]
-
-    @property
-    def randomized(self) -> bool:
-        return bool(self.seeds)
-
-    def predict(self, encoded: Encoded, seed: int) -> Floats:
-        from sklearn.base import clone
-
-        release = encoded.release
-        seen = np.unique(release.sensitive)
-        if len(seen) < 2:  # nothing to tell apart: the only value there is, or nothing at all
-            return _normalised(release.class_weights)
-        model = clone(self.estimator)
-        model.set_params(**dict.fromkeys(self.seeds, seed % 2**32))
-        weights = {} if release.weights is None else {"sample_weight": release.weights}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                model.fit(encoded.matrix(), release.sensitive, **weights)
-            except (ValueError, TypeError) as error:
-                raise InputError(f"model {self.name} cannot be trained on a release: {error}") from None
-        target = np.ones((1, len(encoded.bits)), dtype=bool)
-        aligned = np.zeros(release.values)
-        aligned[model.classes_] = model.predict_proba(target)[0]
-        return aligned
-
-
-def _normalised(counts: Floats) -> Floats:
-    """Counts as probabilities; without any count every value is equally likely."""
-    total = counts.sum()
-    return counts / total if total > 0 else np.full(len(counts), 1 / len(counts))
-
-
-MODELS: dict[str, Model] = {"bernoulli": Bernoulli(), "conditional": Conditional()}
-
-
-def model_named(name: str) -> Model:
-    """`bernoulli`, `conditional`, or `sklearn:` and the dotted name of a classifier class."""
-    if name in MODELS:
-        return MODELS[name]
-    if not name.startswith("sklearn:"):
-        raise InputError(f"model {name!r} is not known; {did_you_mean(name, [*MODELS, 'sklearn:package.Classifier'])}")
-    module, _, attribute = name.removeprefix("sklearn:").rpartition(".")
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-        return Classifier.of(kind())
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise InputError(
-            f"model {name!r} cannot be loaded: {error}; expected sklearn: and a dotted class name, "
-            "such as sklearn:sklearn.tree.DecisionTreeClassifier"
-        ) from None
-
-
-@dataclass(frozen=True, eq=False)
-class Inference:
-    """A = encoder + model: what an adversary infers about a target from each draw of a release."""
-
     encoder: Encoder
     model: Model
-    encoder_name: str = "tf"
+    prior: Prior = field(default_factory=FittedPrior)
 
-    @classmethod
-    def named(cls, encoder: str = "tf", model: str | Model | Any = "bernoulli") -> Inference:
-        """From names, or with a model or scikit-learn classifier that somebody made."""
-        if isinstance(model, str):
-            chosen = model_named(model)
-        else:
-            chosen = model if hasattr(model, "predict") and not hasattr(model, "fit") else Classifier.of(model)
-        return cls(encoder_named(encoder), chosen, encoder)
+    @property
+    def depends_on_target(self) -> bool:
+        """Whether a model must be trained for each target."""
+        return self.encoder.depends_on_target
 
     @property
     def randomized(self) -> bool:
-        return bool(getattr(self.model, "randomized", False))
+        """Whether training draws random numbers."""
+        return self.model.randomized
 
-    def samples(
-        self, releases: Iterable[Microdata | Predictions], target: Record, reader: Reader, seeds: Sequence[int]
-    ) -> Floats:
-        """What each draw says about the target; predictions pass straight through.  # [draws, n]
+    def for_data(self, data: Dataset, secrets: Sequence[Secret], frame: pd.DataFrame | None = None) -> Adversary:
+        """The same adversary with an encoder and a prior that know the data, which is D itself.
 
-        A deterministic f releases once, however often A is drawn.
+        `frame` is the source with all its columns; only a prior that reads a column needs it (`prior.columns`).
         """
-        rows: list[Floats] = []
-        for release in releases:
-            if isinstance(release, Predictions):
-                rows.append(release.rows)
-            else:
-                encoded = self.encoder(reader, release, target)
-                rows.append(self.model.predict(encoded, seeds[len(rows)])[None])
-        if len(rows) == 1 < len(seeds) and not isinstance(release, Predictions):
-            rows += [self.model.predict(encoded, seed)[None] for seed in seeds[1:]]
-        return np.concatenate(rows)
+        try:
+            encoder = self.encoder.for_data(self.encoder.prepare(data))
+            return replace(self, encoder=encoder, prior=self.prior.for_data(data, secrets, frame))
+        except InputError as error:
+            raise error.within(f"adversary {self.name!r}") from None
+
+    def train(self, rows: TrainingRows, target: Target | None, seed: int) -> Trained:
+        """The adversary after one release; `target` is used only where the encoder depends on it."""
+        features = self.encoder.encode(rows, target if self.depends_on_target else None)
+        return Trained(self, features, self.model.fit(features, rows, seed), frequencies(rows))
+
+    def spec(self) -> dict[str, Any]:
+        parts = {"encoder": self.encoder, "model": self.model, "prior": self.prior}
+        return {"name": self.name, **{name: specification(part) for name, part in parts.items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """An adversary who has seen one release."""
+
+    adversary: Adversary
+    features: Features
+    fitted: Fitted
+    frequencies: Floats  # [n], of the values in the release
+
+    def predict(self, raws: Target, row: int, secret: Secret) -> Inferred:
+        """What it infers about the record at this row of D, given the raw values of its quasi-identifiers."""
+        target = self.features.target(raws)
+        probabilities = self.fitted.predict(target)
+        require_distribution(probabilities, len(self.frequencies), self.adversary.model.name)
+        believed = self.adversary.prior.weights(row, secret)
+        if believed is not None:
+            probabilities = posterior(probabilities, self.frequencies, believed)
+        return Inferred(probabilities, self.fitted.covers(target))
+
+
+def adversary_from(declaration: Adversary | Mapping[str, Any], base: Path = Path()) -> Adversary:
+    """An adversary as it is, or from a table of encoder, model, prior and name, each of which may be left out.
+
+    Each part is a name, a table of name and parameters, an object, or `package.module:name` of a user's own.
+    """
+    if isinstance(declaration, Adversary):
+        return declaration
+    if not isinstance(declaration, Mapping):
+        raise InputError(f"an adversary is a table of {', '.join(KEYS)}, not {declaration!r}")
+    unknown = next((key for key in declaration if key not in KEYS), None)
+    if unknown is not None:
+        raise InputError(f"adversary: unknown key {unknown!r}; {did_you_mean(str(unknown), KEYS)}")
+    encoder = _encoder(declaration.get("encoder", ENCODER))
+    model = model_named(declaration.get("model", MODEL))
+    prior = prior_named(declaration.get("prior", PRIOR), base)
+    name = declaration.get("name", _usual_name(encoder, model, prior))
+    if not isinstance(name, str) or not name:
+        raise InputError(f"adversary: its name must be a text, not {name!r}")
+    return Adversary(name, encoder, model, prior)
+
+
+def _encoder(declaration: Any) -> Encoder:
+    options = dict(declaration) if isinstance(declaration, Mapping) else {"name": declaration}
+    name = options.pop("name", None)
+    if isinstance(name, str) and is_importable_name(name):
+        declaration = load_object(name, options)
+    if isinstance(declaration, str | Mapping):
+        return encoder_named(declaration)
+    missing = [part for part in ENCODER_PARTS if not hasattr(declaration, part)]
+    if missing or isinstance(declaration, type):
+        lacks = "is a class" if not missing else f"has no {missing[0]}"
+        raise InputError(f"{declaration!r:.80} {lacks}; expected an encoder with {', '.join(ENCODER_PARTS)}")
+    encoder: Encoder = declaration
+    return encoder
+
+
+def _usual_name(encoder: Encoder, model: Model, prior: Prior) -> str:
+    beliefs = "" if isinstance(prior, FittedPrior) else f", prior {prior.name}"
+    return f"{model.name} on {encoder.name}{beliefs}"
+
+
+def panel_named(name: str) -> tuple[Adversary, ...]:
+    """The adversaries of a panel."""
+    if name not in PANELS:
+        raise InputError(f"panel {name!r} is not known; {did_you_mean(str(name), PANELS)}")
+    return tuple(adversary_from({"encoder": encoder, "model": model}) for model, encoder in PANELS[name])
+
+
+def with_unique_names(adversaries: Iterable[Adversary]) -> tuple[Adversary, ...]:
+    """The same adversaries; one whose name an earlier one has is numbered: `tree on bounds-hot (2)`."""
+    given = tuple(adversaries)
+    taken = {adversary.name for adversary in given}
+    seen: set[str] = set()
+    named = []
+    for adversary in given:
+        name, number = adversary.name, 1
+        if name in seen:
+            while name in taken:
+                number += 1
+                name = f"{adversary.name} ({number})"
+            adversary = replace(adversary, name=name)
+        seen.add(name)
+        taken.add(name)
+        named.append(adversary)
+    return tuple(named)

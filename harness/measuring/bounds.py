@@ -1,27 +1,56 @@
-"""Confidence bounds on d = Σⱼ W₁(Pⱼ, P⁻ⱼ), means and probabilities; knows draws, never where they come from.
+"""Confidence bounds on distances between laws, on means and on probabilities; knows draws, never their origin.
 
-Every bound here is proved for every law of predictions and every number of draws; none is asymptotic. With V
-the signed measure δₓ − δᵧ of one pair, d is the norm of E V and d̂ that of its average over the draws, for
-‖V‖ = sup h(x) − h(y) over h(x) = Σⱼ φⱼ(xⱼ) with 1-Lipschitz φⱼ (Kantorovich duality). On the simplex
-|h(x) − h(y)| ≤ ‖x − y‖₁ ≤ 2.
+Every bound here is proved for every law of predictions and every number of draws; none is asymptotic.
+
+The distance is d = Σₑ W₁(law of xₑ, law of yₑ) over the coordinates e of two random predictions (`Coordinates`: the
+confidences themselves, or sums of them). `span` is the largest ‖x − y‖₁ there is: 2 for confidences. With V the
+signed measure δₓ − δᵧ of one pair, d is the norm of E V and the plug-in d̂ that of its average over the draws, for
+‖V‖ = sup h(x) − h(y) over h(x) = Σₑ φₑ(xₑ) with 1-Lipschitz φₑ (Kantorovich duality), and
+|h(x) − h(y)| ≤ ‖x − y‖₁ ≤ span. From this follow
+
+- the upper limit: the mean of ‖x − y‖₁ over coupled pairs is at least d, and so is the mean of d̂; the first is
+  bounded by betting on a mean, the second by how closely d̂ keeps to its mean;
+- the lower limit: a potential h is learnt on the first draws, and E h(x) − E h(y) ≤ d is bounded on the others by
+  betting; with few draws, bands around the distribution functions may say more.
+
+What needs no more than this from a distance is public for others: `upper_of_sides`, `lower_by_potential`,
+`mean_at_least`, `mean_at_most` and `mean_limits`.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 from scipy.special import betaincinv
 
-from harness.measuring.divergence import Floats, Samples, paired
+from harness.measuring.samples import Coordinates, Floats, pair_lengths
 
 # How the error level of one end is shared between the bounds of which the best is taken.
 MEAN_OF_PAIRS, NORM_OF_PAIRS, SQUARE_OF_PAIRS = 0.80, 0.16, 0.04
 BOUNDED_STEPS, NORM_OF_SIDES, SPREAD_OF_SIDE = 0.20, 0.70, 0.05  # the last for each side
 DUALITY, BANDS = 0.80, 0.20
 
+SIMPLEX_SPAN = 2.0  # the largest ‖x − y‖₁ of two points of the simplex
 BANDS_UP_TO = 2_000  # draws; beyond it all of the level goes to duality, which needs no sorting
-BOLDNESS = 0.9  # the largest share of the capital staked on one draw
+MAX_STAKE = 0.9  # the largest share of the capital staked on one draw
 CELLS = 256  # of a potential's grid
+
+
+class Potential(Protocol):
+    """A function whose mean gain over pairs of draws is at most the distance."""
+
+    @property
+    def oscillation(self) -> float:
+        """No pair gains less than minus this."""
+
+    def gains(self, x: Floats, y: Floats) -> Floats:
+        """What each pair of draws gains.  # [coordinates, draws] twice -> [draws]"""
+
+
+Learner = Callable[[Floats, Floats, float], Potential]  # columns of both sides, and the price of a unit of oscillation
 
 
 def binomial_upper(count: int, draws: int, alpha: float) -> float:
@@ -34,27 +63,32 @@ def binomial_lower(count: int, draws: int, alpha: float) -> float:
     return 0.0 if count <= 0 else float(betaincinv(count, draws - count + 1, alpha))
 
 
-def interval(x: Samples, y: Samples, estimate: float, alpha: float, *, coupled: bool) -> tuple[float, float]:
+def interval(
+    x: Coordinates, y: Coordinates, estimate: float, alpha: float, *, coupled: bool, span: float = SIMPLEX_SPAN
+) -> tuple[float, float]:
     """d lies between these, except with probability alpha: half of it for either end."""
-    high = upper(x, y, estimate, alpha / 2, coupled=coupled)
-    return min(high, lower(x, y, alpha / 2)), high
+    high = upper(x, y, estimate, alpha / 2, coupled=coupled, span=span)
+    return min(high, lower(x, y, alpha / 2, span=span)), high
 
 
-def upper(x: Samples, y: Samples, estimate: float, alpha: float, *, coupled: bool) -> float:
+def upper(
+    x: Coordinates, y: Coordinates, estimate: float, alpha: float, *, coupled: bool, span: float = SIMPLEX_SPAN
+) -> float:
     """d is at most this, except with probability alpha; `estimate` is the plug-in d̂ of the same draws."""
     if coupled:
-        return min(2.0, _upper_of_pairs(paired(x, y), estimate, alpha))
-    return min(2.0, _upper_of_sides(x.columns, y.columns, estimate, alpha))
+        return min(span, _upper_of_pairs(pair_lengths(x, y, span), estimate, alpha, span))
+    return upper_of_sides(x.columns, y.columns, estimate, alpha, span)
 
 
-def lower(x: Samples, y: Samples, alpha: float) -> float:
+def lower(x: Coordinates, y: Coordinates, alpha: float, *, span: float = SIMPLEX_SPAN) -> float:
     """d is at least this, except with probability alpha, whether or not the draws are coupled."""
     draws = min(len(x), len(y))
     left, right = x.columns[:, :draws], y.columns[:, :draws]
+    learn = partial(_learn, span=span)
     if draws > BANDS_UP_TO:
-        return max(0.0, _lower_by_duality(left, right, alpha))
-    dual = _lower_by_duality(left, right, DUALITY * alpha)
-    return max(0.0, dual, _lower_by_bands(x.ordered, y.ordered, BANDS * alpha))
+        return lower_by_potential(left, right, alpha, span, learn)
+    dual = lower_by_potential(left, right, DUALITY * alpha, span, learn)
+    return max(dual, _lower_by_bands(x.ordered, y.ordered, BANDS * alpha))
 
 
 def mean_at_least(values: Floats, alpha: float, *, span: float, seen: int = 0, below: Floats | float = 0.0) -> float:
@@ -68,7 +102,7 @@ def mean_at_least(values: Floats, alpha: float, *, span: float, seen: int = 0, b
     stakes, bets = _stakes(values, goal, span, seen), values[seen:]
 
     def gained(mean: float) -> float:
-        return float(np.log1p(np.minimum(stakes, BOLDNESS / (mean + below)) * (bets - mean)).sum()) - goal
+        return float(np.log1p(np.minimum(stakes, MAX_STAKE / (mean + below)) * (bets - mean)).sum()) - goal
 
     least, most = 1e-9 * span, float(bets.max())
     if most <= least or gained(least) <= 0:
@@ -78,6 +112,22 @@ def mean_at_least(values: Floats, alpha: float, *, span: float, seen: int = 0, b
 
     root: float = brentq(gained, least, most, xtol=1e-8 * span, rtol=1e-8)
     return max(0.0, root - 2e-8 * span)
+
+
+def mean_at_most(values: Floats, alpha: float, *, span: float) -> float:
+    """An upper confidence bound on the mean of values from 0 to `span`."""
+    return span - mean_at_least(span - values, alpha, span=span)
+
+
+def mean_limits(columns: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Lower and upper limits of the means of rows of values from 0 to 1.  # [rows, draws] -> [rows] twice
+
+    All of them hold at once, except with probability alpha.
+    """
+    each = alpha / (2 * len(columns))
+    lows = [mean_at_least(row, each, span=1.0) for row in columns]
+    highs = [mean_at_most(row, each, span=1.0) for row in columns]
+    return np.array(lows), np.array(highs)
 
 
 def _stakes(values: Floats, goal: float, span: float, seen: int) -> Floats:
@@ -90,20 +140,25 @@ def _stakes(values: Floats, goal: float, span: float, seen: int) -> Floats:
     return np.sqrt(2 * goal / (len(before) * before))
 
 
-def _upper_of_pairs(moved: Floats, estimate: float, alpha: float) -> float:
+def _upper_of_pairs(moved: Floats, estimate: float, alpha: float, span: float) -> float:
     """E‖x − y‖₁ ≥ d for every coupling; E d̂ ≥ d too (Jensen), and d̂ keeps close to its mean."""
-    mean = 2.0 - mean_at_least(2.0 - moved, MEAN_OF_PAIRS * alpha, span=2.0)
-    variance = _mean_square(moved, SQUARE_OF_PAIRS * alpha) / len(moved)
-    return min(mean, estimate + _shortfall(variance, 2 / len(moved), NORM_OF_PAIRS * alpha))
+    mean = mean_at_most(moved, MEAN_OF_PAIRS * alpha, span=span)
+    variance = _mean_square(moved, SQUARE_OF_PAIRS * alpha, span) / len(moved)
+    return min(mean, estimate + _shortfall(variance, span / len(moved), NORM_OF_PAIRS * alpha))
 
 
-def _upper_of_sides(x: Floats, y: Floats, estimate: float, alpha: float) -> float:
-    """E d̂ ≥ d (Jensen, any joint law); one draw of N moves d̂ by at most 2/N, and mostly by less."""
+def upper_of_sides(x: Floats, y: Floats, estimate: float, alpha: float, span: float) -> float:
+    """d is at most this, except with probability alpha, when the two sides are drawn independently.
+
+    E d̂ ≥ d (Jensen, any joint law); one draw of N moves d̂ by at most span/N, and mostly by less. True of every
+    jointly convex distance of mean predictions that changes by no more than ‖x − x'‖₁/N when a draw x becomes x'.
+    """
     sizes = x.shape[1], y.shape[1]
-    steps = sum(4 / size for size in sizes)  # Σ c² of McDiarmid's inequality
+    steps = sum(span**2 / size for size in sizes)  # Σ c² of McDiarmid's inequality
     plain = math.sqrt(steps * math.log(1 / (BOUNDED_STEPS * alpha)) / 2)
-    variance = _spread(x, SPREAD_OF_SIDE * alpha) / sizes[0] + _spread(y, SPREAD_OF_SIDE * alpha) / sizes[1]
-    return estimate + min(plain, _shortfall(variance, 2 / min(sizes), NORM_OF_SIDES * alpha))
+    spreads = (_spread(side, SPREAD_OF_SIDE * alpha, span) for side in (x, y))
+    variance = sum(spread / size for spread, size in zip(spreads, sizes, strict=True))
+    return min(span, estimate + min(plain, _shortfall(variance, span / min(sizes), NORM_OF_SIDES * alpha)))
 
 
 def _shortfall(variance: float, largest: float, alpha: float) -> float:
@@ -117,25 +172,25 @@ def _shortfall(variance: float, largest: float, alpha: float) -> float:
     return math.sqrt(2 * variance * goal) + largest * goal / 3
 
 
-def _mean_square(lengths: Floats, alpha: float) -> float:
-    """An upper confidence bound on E L² for lengths L in [0, 2].
+def _mean_square(lengths: Floats, alpha: float, span: float) -> float:
+    """An upper confidence bound on E L² for lengths L from 0 to `span`.
 
-    The mean of L² ≥ 0 falls short by s with probability at most exp(−N s² / 2 E L⁴), and E L⁴ ≤ 4 E L².
+    The mean of L² ≥ 0 falls short by s with probability at most exp(−N s² / 2 E L⁴), and E L⁴ ≤ span² E L².
     """
-    slack = 2 * math.log(1 / alpha) / len(lengths)
-    return min(4.0, (math.sqrt(slack) + math.sqrt(slack + float(np.square(lengths).mean()))) ** 2)
+    slack = span**2 / 2 * math.log(1 / alpha) / len(lengths)
+    return min(span**2, (math.sqrt(slack) + math.sqrt(slack + float(np.square(lengths).mean()))) ** 2)
 
 
-def _spread(side: Floats, alpha: float) -> float:
+def _spread(side: Floats, alpha: float, span: float) -> float:
     """An upper confidence bound on min E‖x − c‖₁² over c: the mean of half the draws, tried on the rest."""
     if side.shape[1] < 2:
-        return 4.0
+        return span**2
     center = side[:, ::2].mean(axis=1, keepdims=True)
-    return _mean_square(np.minimum(np.abs(side[:, 1::2] - center).sum(axis=0), 2.0), alpha)
+    return _mean_square(np.minimum(np.abs(side[:, 1::2] - center).sum(axis=0), span), alpha, span)
 
 
 def _lower_by_bands(x: Floats, y: Floats, alpha: float) -> float:
-    """Σⱼ ∫ max(0, |F̂ⱼ − Ĝⱼ| − e) ≤ d when all 2n distribution functions keep within Massart's bands."""
+    """Σₑ ∫ max(0, |F̂ₑ − Ĝₑ| − band) ≤ d when all distribution functions keep within Massart's bands."""
     each = alpha / (2 * len(x))
     error = sum(math.sqrt(math.log(2 / each) / (2 * side.shape[1])) for side in (x, y))
     total = 0.0
@@ -147,37 +202,41 @@ def _lower_by_bands(x: Floats, y: Floats, alpha: float) -> float:
     return total
 
 
-def _lower_by_duality(x: Floats, y: Floats, alpha: float) -> float:
-    """E h(x) − E h(y) ≤ d for every potential h: learn h on the draws so far, bet on those to come."""
+def lower_by_potential(x: Floats, y: Floats, alpha: float, span: float, learn: Learner) -> float:
+    """d is at least this, except with probability alpha.
+
+    The mean gain of every potential is at most d: learn one on the draws so far, bet on those to come.
+    """
     draws = x.shape[1]
     first, second = draws // 4, draws // 2
     if first < 2:
         return 0.0
     price = math.log(1 / alpha) / (draws - first)
-    early, late = (_learn(x[:, :seen], y[:, :seen], price) for seen in (first, second))
-    if early.swing == late.swing == 0:
+    early, late = (learn(x[:, :seen], y[:, :seen], price) for seen in (first, second))
+    if early.oscillation == late.oscillation == 0:
         return 0.0
     gains = np.concatenate([early.gains(x[:, :second], y[:, :second]), late.gains(x[:, second:], y[:, second:])])
-    # Each part is bet on with the swing of the potential it uses, which is known before it begins.
-    below = np.repeat([early.swing, late.swing], [second - first, draws - second])
-    return mean_at_least(gains, alpha, span=2 * (early.swing or 2.0), seen=first, below=below)
+    # Each part is bet on with the oscillation of the potential it uses, which is known before it begins.
+    below = np.repeat([early.oscillation, late.oscillation], [second - first, draws - second])
+    return mean_at_least(gains, alpha, span=2 * (early.oscillation or span), seen=first, below=below)
 
 
 @dataclass(frozen=True, eq=False)
-class _Bent:
-    """h(x) = Σⱼ φⱼ(xⱼ), each φⱼ straight in the cells of its own grid and constant outside it."""
+class PiecewisePotential:
+    """h(x) = Σₑ φₑ(xₑ), each φₑ straight in the cells of its own grid and constant outside it."""
 
-    start: Floats  # (n,)
-    width: Floats  # (n,)
-    slopes: Floats  # (n, CELLS), each −1, 0 or 1
+    start: Floats  # [coordinates]
+    width: Floats  # [coordinates]
+    slopes: Floats  # [coordinates, CELLS], each −1, 0 or 1
+    span: float
 
     @property
-    def swing(self) -> float:
+    def oscillation(self) -> float:
         """The most h can differ by between two predictions."""
-        return min(2.0, float((np.ptp(self._heights(), axis=1) * self.width).sum()))
+        return min(self.span, float((np.ptp(self._heights(), axis=1) * self.width).sum()))
 
     def gains(self, x: Floats, y: Floats) -> Floats:
-        """h(x) − h(y) of each pair."""
+        """h(x) − h(y) of each pair.  # [draws]"""
         total = np.zeros(x.shape[1])
         for j, heights in enumerate(self._heights()):
             for side, sign in ((x[j], 1.0), (y[j], -1.0)):
@@ -185,45 +244,46 @@ class _Bent:
                 cell = np.minimum(place.astype(np.intp), CELLS - 1)
                 height = heights.take(cell) + self.slopes[j].take(cell) * (place - cell)
                 total += sign * self.width[j] * height
-        return np.clip(total, -self.swing, self.swing)  # no more than rounding
+        return np.clip(total, -self.oscillation, self.oscillation)  # no more than rounding
 
     def _heights(self) -> Floats:
-        """φⱼ at the ends of its cells, in units of their width."""  # (n, CELLS + 1)
+        """φₑ at the ends of its cells, in units of their width.  # [coordinates, CELLS + 1]"""
         return np.pad(np.cumsum(self.slopes, axis=1), ((0, 0), (1, 0)))
 
 
 @dataclass(frozen=True, eq=False)
-class _Straight:
-    """h(x) = Σⱼ ±xⱼ, all that is needed when every value moved in one direction."""
+class StraightPotential:
+    """h(x) = Σₑ ±xₑ, all that is needed when every coordinate moved in one direction."""
 
-    slopes: Floats  # (n,)
-    swing: float = 2.0
+    slopes: Floats  # [coordinates]
+    oscillation: float
 
     def gains(self, x: Floats, y: Floats) -> Floats:
-        """h(x) − h(y) of each pair."""
+        """h(x) − h(y) of each pair.  # [draws]"""
         moved: Floats = np.einsum("j,jk->k", self.slopes, x - y)
-        return np.clip(moved, -self.swing, self.swing)
+        return np.clip(moved, -self.oscillation, self.oscillation)
 
 
-def _learn(x: Floats, y: Floats, price: float) -> _Bent | _Straight:
-    """The potential whose bound promises most: what it gains on these draws less `price` times its swing."""
+def _learn(x: Floats, y: Floats, price: float, span: float) -> Potential:
+    """The potential whose bound promises most: what it gains on these draws less `price` times its oscillation."""
     start = np.minimum(x.min(axis=1), y.min(axis=1))
     reach = np.maximum(x.max(axis=1), y.max(axis=1)) - start
     moved = x - y
     means = moved.mean(axis=1)
     one_way = bool(((moved.min(axis=1) >= 0) | (moved.max(axis=1) <= 0)).all())
-    if one_way and reach.sum() >= 2 and np.abs(means).sum() > 20 * price:
-        return _Straight(np.sign(means))
+    if one_way and reach.sum() >= span and np.abs(means).sum() > 10 * price * span:
+        return StraightPotential(np.sign(means), span)
     width = np.where(reach > 0, reach, 1.0) / CELLS
     # The steepest ascent of ∫ φ' (Ĝ − F̂) is φ' = sign(Ĝ − F̂); a cell whose gap is below the price costs more
-    # swing than it gains, unless the swing has reached its limit of 2 anyway.
+    # oscillation than it gains, unless the oscillation has reached its limit, the span, anyway.
     gaps = (_below(y, start, width) - _below(x, start, width)) / x.shape[1]
-    options = [_Bent(start, width, np.sign(gaps) * (np.abs(gaps) > least)) for least in (0.0, price)]
-    return max(options, key=lambda h: float((h.slopes * gaps).sum(axis=1) @ width) - price * h.swing)
+    signs = (np.sign(gaps) * (np.abs(gaps) > least) for least in (0.0, price))
+    options = [PiecewisePotential(start, width, slopes, span) for slopes in signs]
+    return max(options, key=lambda h: float((h.slopes * gaps).sum(axis=1) @ width) - price * h.oscillation)
 
 
 def _below(side: Floats, start: Floats, width: Floats) -> Floats:
-    """How many draws lie below each cell, and half of those in it."""  # (n, CELLS)
+    """How many draws lie below each cell, and half of those in it.  # [coordinates, CELLS]"""
     cells = ((row - begin) / step for row, begin, step in zip(side, start, width, strict=True))
     counts = [np.bincount(np.minimum(cell.astype(np.intp), CELLS - 1), minlength=CELLS) for cell in cells]
     inside = np.array(counts)

@@ -5,89 +5,103 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.measuring import bounds
-from harness.measuring.divergence import Distance, Floats, Samples, per_value, same_values
+from harness.measuring.divergence import Divergence, Proof, SumOfDistances
+from harness.measuring.samples import Coordinates, Floats, Samples, same_values
 from harness.vocabulary.errors import InputError
 
-FLOOR_BLOCKS, FLOOR_BLOCK = 4, 512  # pairs of draws; the floor of all draws follows from these
+FLOOR_BLOCKS, FLOOR_BLOCK = 4, 512  # pairs of draws; the floor of all draws of a sum of W₁ follows from these
+EXCHANGES = (1, 2, 4, 8)  # so many pairs in a row keep their sides and as many exchange them, one pattern each
 
 
 @dataclass(frozen=True)
 class Estimate:
     """One record's distance; the true one lies in [lower, upper] except with probability alpha."""
 
-    distance: float
+    distance: float  # may be infinite, as may `upper`
     per_value: tuple[float, ...]
-    floor: float | None  # what `distance` would show without any influence; None if one draw cannot tell
+    floor: float | None  # what `distance` would show without any influence; None if it cannot be told
     lower: float
     upper: float
     draws: int
     coupled: bool
     exact: bool
-    p_value: float | None  # of the permutation test of "no influence"; None when exact or not asked for
     alpha: float = 0.0
+    proves: Proof = "both"  # what more draws could prove
 
 
-@dataclass(frozen=True)
-class Estimator:
-    """Compares the draws of both sides under one distance; with `permutations`, tests for any influence too."""
+def compare(
+    divergence: Divergence,
+    present: Floats | Samples,
+    absent: Floats | Samples,
+    *,
+    alpha: float,
+    coupled: bool,
+    exact: bool,
+    lower_from: float = 0.0,
+) -> Estimate:
+    """The estimate at error level `alpha`, half of it for either end; `exact`: chance plays no part.
 
-    distance: Distance
-    permutations: int = 0
-    lower_from: float = 0.0  # an estimate below this is given the lower bound 0, which is true and costs nothing
-
-    def compare(
-        self,
-        present: Floats | Samples,
-        absent: Floats | Samples,
-        *,
-        alpha: float,
-        coupled: bool,
-        exact: bool,
-        rng: np.random.Generator | None = None,
-    ) -> Estimate:
-        """The estimate at error level `alpha`, half of it for either end; `exact`: chance plays no part."""
-        x, y = same_values(present, absent)
-        if coupled and len(x) != len(y):
-            raise InputError(f"coupled draws come in pairs; got {len(x)} present and {len(y)} absent")
-        values = per_value(x, y)
-        plug_in = float(values.sum())
-        if exact:
-            low = high = plug_in
-        elif plug_in * self.distance.scale < self.lower_from:
-            low, high = 0.0, bounds.upper(x, y, plug_in, alpha / 2, coupled=coupled)
-        else:
-            low, high = bounds.interval(x, y, plug_in, alpha, coupled=coupled)
-        floor = 0.0 if exact else noise_floor(x, y)
-        p_value = None if exact else self._p_value(x, y, coupled, rng)
-        scale = self.distance.scale
-        return Estimate(
-            distance=plug_in * scale,
-            per_value=tuple((values * scale).tolist()),
-            floor=None if floor is None else floor * scale,
-            lower=low * scale,
-            upper=high * scale,
-            draws=min(len(x), len(y)),
-            coupled=coupled,
-            exact=exact,
-            p_value=p_value,
-            alpha=0.0 if exact else alpha,
-        )
-
-    def _p_value(self, x: Samples, y: Samples, coupled: bool, rng: np.random.Generator | None) -> float | None:
-        if not self.permutations:
-            return None
-        if rng is None:
-            raise InputError("a permutation test needs a random generator; got none")
-        return permutation_test(x, y, coupled=coupled, permutations=self.permutations, rng=rng)
-
-
-def noise_floor(present: Samples, absent: Samples) -> float | None:
-    """What d̂ shows of sampling noise alone: d̂ once the sides of every other pair are exchanged.
-
-    The exchange cancels E(δₓ − δᵧ) and keeps its noise, coupled or not. d̂ of noise shrinks as 1/√draws, so a
-    few blocks tell the floor of all draws.
+    A distance below `lower_from` is given the lower limit 0, which is true and costs nothing.
     """
+    x, y = same_values(present, absent)
+    values = divergence.per_value(x, y)
+    if exact:
+        return _exact(divergence, x, y, values, coupled)
+    if coupled and len(x) != len(y):
+        raise InputError(f"coupled draws come in pairs; got {len(x)} present and {len(y)} absent")
+    plug_in = float(values.sum())
+    low, high = divergence.interval(x, y, plug_in, alpha, coupled=coupled, lower_from=lower_from)
+    return Estimate(
+        distance=plug_in,
+        per_value=tuple(values.tolist()),
+        floor=noise_floor(divergence, x, y),
+        lower=low,
+        upper=high,
+        draws=min(len(x), len(y)),
+        coupled=coupled,
+        exact=False,
+        alpha=alpha,
+        proves=divergence.proves,
+    )
+
+
+def _exact(divergence: Divergence, x: Samples, y: Samples, values: Floats, coupled: bool) -> Estimate:
+    """The estimate of a record whose predictions do not vary: one draw of each side says all."""
+    if any(len(side) > 1 and (side.draws != side.draws[0]).any() for side in (x, y)):
+        raise InputError("an exact comparison was asked for, but the draws of one side differ from each other")
+    apart = divergence.between(x.draws[0], y.draws[0])
+    return Estimate(
+        distance=apart, per_value=tuple(values.tolist()), floor=0.0, lower=apart, upper=apart,
+        draws=min(len(x), len(y)), coupled=coupled, exact=True,
+    )  # fmt: skip
+
+
+def noise_floor(divergence: Divergence, present: Samples, absent: Samples) -> float | None:
+    """What the plug-in shows of sampling noise alone: the plug-in once the sides of half of the pairs are exchanged.
+
+    The exchange cancels the influence of the record and keeps the noise, coupled or not.
+    """
+    if isinstance(divergence, SumOfDistances):
+        floor = _floor_of_sum(divergence.coordinates(present), divergence.coordinates(absent))
+        return None if floor is None else floor * divergence.scale
+    draws = min(len(present), len(absent))
+    floors = [_exchanged(divergence, present, absent, many) for many in EXCHANGES if 2 * many <= draws]
+    mean = float(np.mean(floors)) if floors else math.inf
+    return mean if math.isfinite(mean) else None
+
+
+def _exchanged(divergence: Divergence, present: Samples, absent: Samples, many: int) -> float:
+    """The plug-in when `many` pairs in a row keep their sides, the next as many exchange them, and so on."""
+    draws = min(len(present), len(absent))
+    draws -= draws % (2 * many)
+    kept = (np.arange(draws) // many % 2 == 0)[:, None]
+    x, y = present.draws[:draws], absent.draws[:draws]
+    sides = Samples(np.where(kept, x, y)), Samples(np.where(kept, y, x))
+    return float(divergence.per_value(*sides).sum())
+
+
+def _floor_of_sum(present: Coordinates, absent: Coordinates) -> float | None:
+    """The floor of Σₑ W₁, which shrinks as 1/√draws, so that a few blocks tell the floor of all draws."""
     draws = min(len(present), len(absent))
     size = min(FLOOR_BLOCK, draws - draws % 2)
     if size == 0:
@@ -95,7 +109,7 @@ def noise_floor(present: Samples, absent: Samples) -> float | None:
     blocks = min(FLOOR_BLOCKS, draws // size)
     x, y = (side.columns[:, : blocks * size].copy() for side in (present, absent))
     x[:, ::2], y[:, ::2] = y[:, ::2], x[:, ::2].copy()
-    shape = (present.values, blocks, size)
+    shape = (len(x), blocks, size)
     gaps = np.abs(np.sort(x.reshape(shape), axis=2) - np.sort(y.reshape(shape), axis=2))
     return float(gaps.sum(axis=0).mean()) * math.sqrt(size / draws)
 
@@ -142,9 +156,11 @@ def draws_needed(estimate: Estimate, epsilon: float, alpha: float) -> int | None
         return estimate.draws
     noise = estimate.floor or 0.0
     guess = estimate.distance if estimate.coupled else max(estimate.lower, _without_noise(estimate, noise))
+    if estimate.proves == "nothing" or (estimate.proves == "upper" and guess >= epsilon):
+        return None
     reach = estimate.upper - guess if guess < epsilon else guess - estimate.lower
     margin = max(abs(epsilon - guess), noise / 4)
-    if margin == 0:
+    if margin == 0 or not math.isfinite(reach):
         return None
     stricter = math.log(2 / alpha) / math.log(2 / estimate.alpha) if estimate.alpha else 1.0
     return max(estimate.draws, math.ceil(estimate.draws * stricter * (reach / margin) ** 2))

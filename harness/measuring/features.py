@@ -3,6 +3,11 @@
 An encoder turns the cells of a release into features, column by column, and a target's raw values into features of
 the same columns. Features live on the distinct cells of a column (`cells`, `codes`) and not on its rows: closed-form
 models work there directly, `matrix` spells them out for the others.
+
+How an audit uses an encoder:
+    asked = encoder.prepare(data)            what f is asked about, and whose records are the targets
+    encoder = encoder.for_data(asked)        once, before the first release is read
+    encoder.encode(rows, target)             per release, or per release and target
 """
 
 from __future__ import annotations
@@ -60,8 +65,14 @@ class Encoder(Protocol):
     def prepare(self, data: Dataset) -> Dataset:
         """The data that f is asked about: D itself, unless the encoding begins before f."""
 
+    def for_data(self, data: Dataset) -> Encoder:
+        """The encoder with what it needs to know of D's rows; itself, where the columns' domains say enough."""
+
     def encode(self, rows: TrainingRows, target: Target | None) -> Features:
-        """The rows as features; `target` is given when they depend on it, and None otherwise."""
+        """The rows as features; `target` is given when they depend on it, and None otherwise.
+
+        A cell that no row holds gets features too, but must not change those of the others.
+        """
 
     def spec(self) -> dict[str, Any]:
         """Every parameter as plain data."""

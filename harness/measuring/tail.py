@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from harness.measuring.bounds import binomial_lower, binomial_upper
-from harness.measuring.divergence import Floats
+from harness.measuring.samples import Floats
 
 ROUNDING = 1e-12  # a distance this close below ε counts as ε
 

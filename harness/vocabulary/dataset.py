@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -93,7 +94,7 @@ class Dataset:
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, schema: Schema, missing: Missing = "error") -> Dataset:
         """D from a DataFrame that holds at least the schema's columns."""
-        _require_columns(schema, [str(name) for name in frame.columns], "the data")
+        _require_columns(_needed(schema), [str(name) for name in frame.columns], "the data")
         named = frame.set_axis([str(name) for name in frame.columns], axis=1)
         chosen = named.loc[:, list(schema.names)]
         for column in schema.quasi:
@@ -121,35 +122,35 @@ class Dataset:
         )
 
     @classmethod
+    def from_file(
+        cls, path: str | Path, schema: Schema, missing: Missing = "error", missing_values: Sequence[str] = ("",)
+    ) -> Dataset:
+        """D from a Parquet file if its name says so, else from a CSV file."""
+        if _is_parquet(Path(path)):
+            return cls.from_parquet(path, schema, missing)
+        return cls.from_csv(path, schema, missing, missing_values)
+
+    @classmethod
     def from_csv(
         cls, path: str | Path, schema: Schema, missing: Missing = "error", missing_values: Sequence[str] = ("",)
     ) -> Dataset:
         """D from a CSV file in UTF-8, with any of the usual delimiters; quotes mean nothing, gaps do."""
         path = Path(path)
-        frame = _with_numbers(_csv_frame(path, schema, missing_values), schema, path)
-        return cls._from_file(path, frame, schema, missing)
+        frame = _with_numbers(_csv_frame(path, _needed(schema), missing_values), schema, path)
+        return cls._from_frame_of(path, frame, schema, missing)
 
     @classmethod
     def from_parquet(cls, path: str | Path, schema: Schema, missing: Missing = "error") -> Dataset:
         """D from a Parquet file; needs the extra `parquet`."""
         path = Path(path)
-        try:
-            frame = pd.read_parquet(path)
-        except ImportError:
-            raise InputError(
-                f"{path}: reading Parquet needs pyarrow; install the extra: pip install '.[parquet]'"
-            ) from None
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
-        _require_columns(schema, [str(name) for name in frame.columns], f"{path}: the table")
-        return cls._from_file(path, frame, schema, missing)
+        return cls._from_frame_of(path, _parquet_frame(path, _needed(schema)), schema, missing)
 
     @classmethod
-    def _from_file(cls, path: Path, frame: pd.DataFrame, schema: Schema, missing: Missing) -> Dataset:
+    def _from_frame_of(cls, path: Path, frame: pd.DataFrame, schema: Schema, missing: Missing) -> Dataset:
         try:
             return cls.from_frame(frame, schema, missing)
         except InputError as error:
-            raise InputError(f"{path}: {error}") from None
+            raise error.within(str(path)) from None
 
     @property
     def size(self) -> int:
@@ -162,6 +163,11 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         return self.table.digest
+
+    @cached_property
+    def persons_digest(self) -> str | None:
+        """SHA-256 of which rows belong to whom; None when every row is a person."""
+        return None if self.persons is None else hashlib.sha256(self.persons.astype("<i4").tobytes()).hexdigest()
 
     @property
     def population(self) -> int:
@@ -300,16 +306,39 @@ def _typed(untyped: Reading, cells: Cells) -> list[Raw]:
     return [*raws, MISSING] if (cells.codes < 0).any() else raws
 
 
-def _csv_frame(path: Path, schema: Schema, missing_values: Sequence[str]) -> pd.DataFrame:
-    """The schema's columns of a CSV file as text, gaps as None; the delimiter is the one that finds them."""
+def read_columns(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of a data file beside those of the schema, for every row of it; the cells of a CSV file are text."""
+    path = Path(path)
+    return _parquet_frame(path, columns) if _is_parquet(path) else _csv_frame(path, columns, ("",))
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def _parquet_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    try:
+        frame = pd.read_parquet(path)
+    except ImportError:
+        raise InputError(
+            f"{path}: reading Parquet needs pyarrow; install the extra: pip install '.[parquet]'"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
+    _require_columns(columns, [str(name) for name in frame.columns], f"{path}: the table")
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)[list(columns)]
+
+
+def _csv_frame(path: Path, columns: Sequence[str], missing_values: Sequence[str]) -> pd.DataFrame:
+    """Some columns of a CSV file as text, gaps as None; the delimiter is the one that finds them."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
         if not header.strip():
             raise InputError(f"{path}: the file is empty; expected a header line with the column names")
-        found = {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
-        mark = max(found, key=lambda mark: len(set(schema.names) & set(found[mark])))
-        _require_columns(schema, found[mark], f"{path}: the header")
+        names = {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
+        mark = max(names, key=lambda mark: len(set(columns) & set(names[mark])))
+        _require_columns(columns, names[mark], f"{path}: the header")
         frame = pd.read_csv(path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
         if not isinstance(frame.index, pd.RangeIndex):  # pandas takes what is too much for row names
             raise InputError(f"{path}: line 2 has more fields than the header; give every column a name")
@@ -319,7 +348,7 @@ def _csv_frame(path: Path, schema: Schema, missing_values: Sequence[str]) -> pd.
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except (pd.errors.ParserError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV table: {error}") from None
-    frame = frame[_needed(schema)].astype(object)
+    frame = frame[list(columns)].astype(object)
     return frame.mask(frame.isin(list(missing_values)), None)
 
 
@@ -353,8 +382,8 @@ def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFra
     return frame
 
 
-def _require_columns(schema: Schema, names: Sequence[str], where: str) -> None:
-    for name in _needed(schema):
+def _require_columns(needed: Sequence[str], names: Sequence[str], where: str) -> None:
+    for name in needed:
         if name not in names:
             raise InputError(f"{where} has no column {name!r}; {did_you_mean(name, names)}")
         if list(names).count(name) > 1:

@@ -121,6 +121,11 @@ class Hierarchy:
             for depth in reversed(range(deepest))
         )
 
+    @cached_property
+    def leaves_to_root(self) -> tuple[str, ...]:
+        """All nodes once: the leaves, then ever coarser levels, the root last."""
+        return tuple(dict.fromkeys(name for level in self.levels for name in level))
+
     def leaves(self, node: str) -> tuple[str, ...]:
         """The leaves below a node, in order; of a leaf, itself."""
         order, extents = self._extents
@@ -138,6 +143,13 @@ class Hierarchy:
         names = [self._checked(node)]
         while (above := self._parents.get(names[-1])) is not None:
             names.append(above)
+        return tuple(names)
+
+    def subtree(self, node: str) -> tuple[str, ...]:
+        """The node and everything below it, each before its children."""
+        names = [self._checked(node)]
+        for name in names:  # grows while it is walked
+            names += self.below.get(name, ())
         return tuple(names)
 
     def lowest_common_ancestor(self, names: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ import pandas as pd
 from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, ReleaseError, did_you_mean, nearest
 from harness.vocabulary.hierarchy import Hierarchy
+from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Codes, Table
 from harness.vocabulary.values import Exact, Other, Raw, Reading, Suppressed, Unreadable, Value, parse, resolve_other
 
@@ -168,8 +169,9 @@ class Reader:
 
     def read(self, table: Table) -> Microdata:
         """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
-        self._require_columns(table)
+        require_columns(self.data.schema, table)
         weights, notes = self._weights(table)
+        notes += [f"the oracle says: {note}" for note in table.notes]
         usable = np.ones(table.rows, dtype=bool) if weights is None else weights > 0
         kept = slice(None) if usable.all() else usable
         sensitive = []
@@ -182,15 +184,6 @@ class Reader:
                 notes.append(f"a release holds no row that shows {lexicon.name!r}: nothing can be inferred from it")
         quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
         return Microdata(quasi, tuple(sensitive), None if weights is None else weights[kept], tuple(notes))
-
-    def _require_columns(self, table: Table) -> None:
-        for name in self.data.schema.names:
-            if name not in table.names:
-                role = "quasi-identifier" if name in self.data.schema.names[: self._quasi] else "sensitive"
-                raise ReleaseError(
-                    f"the release has no column {name!r} ({role}); it has {_listing(table.names)}. "
-                    f"{nearest(name, table.names)}Every declared column must come back under its own name"
-                )
 
     def _weights(self, table: Table) -> tuple[Floats | None, list[str]]:
         """The count column, if there is one, and what to say of the columns that nobody declared."""
@@ -219,6 +212,17 @@ class Reader:
     def _quasi_column(self, lexicon: Lexicon, table: Table, kept: Any) -> CellIds:
         column = _without_gaps(table.column(lexicon.name))
         return CellIds(lexicon, lexicon.ids(column), column.codes[kept])
+
+
+def require_columns(schema: Schema, table: Table) -> None:
+    """Raises a ReleaseError unless a release has every declared column under its own name."""
+    for name in schema.names:
+        if name not in table.names:
+            role = "quasi-identifier" if name in [column.name for column in schema.quasi] else "sensitive"
+            raise ReleaseError(
+                f"the release has no column {name!r} ({role}); it has {_listing(table.names)}. "
+                f"{nearest(name, table.names)}Every declared column must come back under its own name"
+            )
 
 
 def _without_gaps(cells: Cells) -> Cells:

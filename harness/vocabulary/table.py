@@ -98,6 +98,7 @@ class Table:
 
     names: tuple[str, ...]
     columns: tuple[Cells, ...]
+    notes: tuple[str, ...] = ()  # what the anonymizer says about this release; no part of its digest
 
     def __post_init__(self) -> None:
         twice = sorted({name for name in self.names if self.names.count(name) > 1})

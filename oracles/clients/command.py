@@ -244,8 +244,8 @@ class Running:
         if status == 0:
             return
         if status < 0:
-            said = f"signal {-status} ({signal.strsignal(-status)})"
-            raise OracleError(f"the command was ended by {said}{last_words(self._words)}")
+            ending = f"signal {-status} ({signal.strsignal(-status)})"
+            raise OracleError(f"the command was ended by {ending}{last_words(self._words)}")
         raise OracleError(f"the command ended with status {status}{last_words(self._words)}")
 
     def kill(self) -> None:

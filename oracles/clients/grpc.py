@@ -1,4 +1,4 @@
-"""An anonymizer behind gRPC: grpc:// and grpcs:// addresses. All of gRPC's own errors are told in one place here."""
+"""An anonymizer behind gRPC: grpc:// and grpcs:// addresses. All errors of gRPC are translated in one place here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Release
 from oracles.clients.upload import Sender
-from oracles.untrusted import SAID, TOKEN_HINT, quoted
+from oracles.untrusted import SAID, quoted
 from oracles.wire import messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Description, Question, Refused
@@ -45,7 +45,7 @@ OPTIONS: Final = {
 Some = TypeVar("Some")
 
 
-class Rpc:
+class GrpcOracle:
     """The oracle at grpc://host:port or grpcs://host:port; may be asked by many threads at once.
 
     `token_env` names the environment variable that holds the token. `ca` is a file of certificates to trust
@@ -100,11 +100,11 @@ class Rpc:
         call = self._channel.unary_unary(SERVICE + "Describe", self._out, self._into(pb.DescribeReply))
         seconds = min(self.timeout, messages.DESCRIBE_SECONDS)
         request = messages.describe_request()
-        said = self._called(lambda: call(request, timeout=seconds, metadata=self._metadata), seconds)
+        reply = self._called(lambda: call(request, timeout=seconds, metadata=self._metadata), seconds)
         try:
-            return messages.unpack_description(said)
+            return messages.unpack_description(reply)
         except ReleaseError as error:
-            raise ReleaseError(f"{self.address}: {error}") from None
+            raise error.within(self.address) from None
 
     def pack(self, data: Dataset) -> bytes:
         return messages.pack_dataset(data).SerializeToString()
@@ -154,13 +154,13 @@ class Rpc:
         try:
             return call()
         except grpc.RpcError as error:
-            raise _told(error, seconds or self.timeout, self.address) from None
+            raise _translated(error, seconds or self.timeout, self.address) from None
         except ValueError as error:  # grpc: the channel is closed
             raise OracleError(f"{self.address}: {error}") from None
 
 
-def _again(address: str, options: dict[str, Any]) -> Rpc:
-    return Rpc(address, **options)
+def _again(address: str, options: dict[str, Any]) -> GrpcOracle:
+    return GrpcOracle(address, **options)
 
 
 def _next_within(call: Any, seconds: float) -> Any:
@@ -197,36 +197,31 @@ class _Late(grpc.RpcError):
         return ()
 
 
-def _told(error: Any, timeout: float, address: str) -> OracleError:
+def _translated(error: Any, timeout: float, address: str) -> OracleError:
     """What a failed call means, and whether it may be made again."""
     for key, value in error.trailing_metadata() or ():
         if key == PROBLEM:
-            return _refused(address, messages.unpack_problem(messages.parsed(pb.Problem, value)))
-    code, said = error.code(), error.details() or ""
-    details = quoted(said, SAID)
+            return messages.unpack_problem(messages.parsed(pb.Problem, value)).within(f"{address} refused")
+    code, text = error.code(), error.details() or ""
+    details = quoted(text, SAID)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return OracleError(f"{address} did not answer within {timeout:g} s", retryable=True)
     if code is grpc.StatusCode.UNAUTHENTICATED:
-        return _refused(address, Refused(details, code="UNAUTHENTICATED"))
+        return messages.read_problem(text, "UNAUTHENTICATED", None).within(f"{address} refused")
     if code is grpc.StatusCode.UNIMPLEMENTED:
         return Refused(f"{address} does not speak oracle.v1: {details}", code="UNSUPPORTED")
     if code is grpc.StatusCode.NOT_FOUND:
         return Refused(f"{address}: {details}", code="UNKNOWN_DATA")
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and "larger than max" in said:
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and "larger than max" in text:
         return ReleaseError(f"{address}: {details}; a release must come in parts below a megabyte")
-    if code is grpc.StatusCode.INTERNAL and "deserializing" in said:  # in this library's words
+    if code is grpc.StatusCode.INTERNAL and "deserializing" in text:  # in this library's words
         return ReleaseError(f"{address} sent a message that cannot be read")
-    if code is grpc.StatusCode.UNAVAILABLE and any(word in said.lower() for word in ("handshake", "certificate")):
-        why = "it does not speak TLS" if "WRONG_VERSION" in said else "its certificate or ours was refused"
+    if code is grpc.StatusCode.UNAVAILABLE and any(word in text.lower() for word in ("handshake", "certificate")):
+        why = "it does not speak TLS" if "WRONG_VERSION" in text else "its certificate or ours was refused"
         hint = "see the options ca, cert, key and server_name"
         return OracleError(f"{address}: the connection is not safe, {why}: {details}; {hint}")
     busy = code is grpc.StatusCode.RESOURCE_EXHAUSTED
     return OracleError(f"{address}: {code.name}: {details}", retryable=busy or code in RETRYABLE)
-
-
-def _refused(address: str, said: Refused) -> Refused:
-    hint = f"; {TOKEN_HINT}" if said.code == "UNAUTHENTICATED" else ""
-    return Refused(f"{address} refused: {said}{hint}", code=said.code, retry_after=said.retry_after)
 
 
 # ---- connecting

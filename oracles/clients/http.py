@@ -11,7 +11,7 @@ from harness.vocabulary.errors import InputError, OracleError, ReleaseError, did
 from harness.vocabulary.oracle import Ask, Release
 from oracles.clients.upload import Sender
 from oracles.clients.web import JSON_BYTES, Incoming, Reply, Web, problem, require_few_parts, retry_after
-from oracles.untrusted import TOKEN_HINT, quoted
+from oracles.untrusted import quoted
 from oracles.wire import json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Description, Question, Refused
@@ -22,7 +22,7 @@ CARD, DATA, ANSWERS = "/v1/card", "/v1/data/", "/v1/answers"
 SMALL = 1 << 20  # bytes of a card, a digest or a problem
 
 
-class Rest:
+class HttpOracle:
     """The oracle at an address; may be asked by many threads at once.
 
     `encoding` "auto" takes protobuf where the server has it. `timeout` is how many seconds an answer may take in
@@ -65,18 +65,18 @@ class Rest:
         wanted = ", ".join(TYPES.values()) if encoding == "auto" else TYPES[encoding]
         with self._web.exchange("GET", CARD, headers={"Accept": wanted}, seconds=messages.DESCRIBE_SECONDS) as incoming:
             reply = self._good(incoming.whole(SMALL), CARD)
-        found = next((name for name, kind in TYPES.items() if kind == reply.content_type), None)
-        if found is None or encoding not in ("auto", found):
+        form = next((name for name, kind in TYPES.items() if kind == reply.content_type), None)
+        if form is None or encoding not in ("auto", form):
             raise ReleaseError(f"{self._web.base}{CARD} {_odd_type(reply, wanted)}")
-        self.encoding = found
+        self.encoding = form
         try:
-            if found == "json":
+            if form == "json":
                 return json_form.read_description(json_form.loaded(reply.body))
             return messages.unpack_description(messages.parsed(pb.DescribeReply, reply.body))
         except ReleaseError as error:
-            raise ReleaseError(f"{self._web.base}: {error}") from None
+            raise error.within(self._web.base) from None
 
-    # ---- the link that sending needs
+    # ---- the Link that the Sender needs
 
     def pack(self, data: Dataset) -> bytes:
         if self.encoding == "json":
@@ -136,8 +136,8 @@ class Rest:
         return reply
 
 
-def _again(address: str, options: dict[str, Any]) -> Rest:
-    return Rest(address, **options)
+def _again(address: str, options: dict[str, Any]) -> HttpOracle:
+    return HttpOracle(address, **options)
 
 
 def _has_type(incoming: Incoming, encoding: str) -> bool:
@@ -151,24 +151,28 @@ def _odd_type(reply: Reply, wanted: str) -> str:
 
 def _refusal(reply: Reply, where: str) -> OracleError:
     """What an error status means: the problem in its body if it can be read, else the status itself."""
-    said: Refused | None = None
+    refused = _problem_in(reply)
+    if refused is None:
+        error = problem(reply, where)
+        return Refused(str(error), code="TOO_LARGE") if reply.status == 413 else error
+    if refused.retry_after is None:
+        refused.retry_after = retry_after(reply.headers)
+    return refused.within(f"{where} refused")
+
+
+def _problem_in(reply: Reply) -> Refused | None:
+    """The problem in the body of a reply, if there is one that can be read."""
     try:
-        if reply.content_type == TYPES["json"] and isinstance((found := json_form.loaded(reply.body)).get("code"), str):
-            said = json_form.read_problem(found)
-        elif reply.content_type == TYPES["protobuf"]:
-            said = messages.unpack_problem(messages.parsed(pb.Problem, reply.body))
+        if reply.content_type == TYPES["protobuf"]:
+            return messages.unpack_problem(messages.parsed(pb.Problem, reply.body))
+        message = json_form.loaded(reply.body) if reply.content_type == TYPES["json"] else {}
     except ReleaseError:
-        said = None
-    if said is not None:
-        after = said.retry_after if said.retry_after is not None else retry_after(reply.headers)
-        hint = f"; {TOKEN_HINT}" if said.code == "UNAUTHENTICATED" else ""
-        return Refused(f"{where} refused: {said}{hint}", code=said.code, retry_after=after)
-    error = problem(reply, where)
-    return Refused(str(error), code="TOO_LARGE") if reply.status == 413 else error
+        return None
+    return json_form.read_problem(message) if isinstance(message.get("code"), str) else None
 
 
 def _parts(pieces: Iterator[bytes]) -> Iterator[pb.Part]:
-    """The parts of an answer, whose end must be said."""
+    """The parts of an answer, which must end with `done`."""
     source = _Source(pieces)
     sent = 0
     while (reply := messages.read_frame(source.read, pb.Reply)) is not None:

@@ -35,20 +35,22 @@ class Local:
             yield released
 
     def _call(self, ask: Ask, seed: int) -> Any:
-        """One release; an exception of the callable is told with its last line, not with its traceback."""
+        """One release; an exception of the callable is quoted with its last line, not with its traceback."""
         randomness: dict[str, Any] = {}
         if self.randomness:
             randomness = {self.randomness: seed if self.randomness == "seed" else np.random.default_rng(seed)}
         try:
             return self.function(ask.table.to_frame(), **randomness, **self.options)
         except (Exception, SystemExit) as error:  # one that leaves by sys.exit must not end the audit as "holds"
-            raise OracleError(f"the anonymizer raised {type(error).__name__}: {_said(error)}{_where(error)}") from error
+            raise OracleError(
+                f"the anonymizer raised {type(error).__name__}: {_message(error)}{_where(error)}"
+            ) from error
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """What an exception says, in one line and never long."""
     try:
         return " ".join(str(error).split())[:300]

@@ -26,7 +26,7 @@ PIECE = 1 << 16
 STARTING = 60.0  # seconds until a process has introduced itself: it may have much to load
 
 
-class Framed:
+class PersistentCommand:
     """A command that answers frames; started without a shell, and again when it has died.
 
     `processes` of them answer as many questions at once. `timeout` is how many seconds may be waited for one
@@ -52,18 +52,18 @@ class Framed:
         self.timeout = timeout
         self._closed = False
         make = limited(argv, memory), {**os.environ, **(env or {})}, cwd, timeout, max_reply_bytes
-        self._all = [Talk(Path(argv[0]).name, *make) for _ in range(processes)]
-        self._free: queue.LifoQueue[Talk] = queue.LifoQueue()
-        for talk in reversed(self._all):  # the first is asked first, the others are started when needed
-            self._free.put(talk)
+        self._all = [PersistentProcess(Path(argv[0]).name, *make) for _ in range(processes)]
+        self._free: queue.LifoQueue[PersistentProcess] = queue.LifoQueue()
+        for process in reversed(self._all):  # the first is asked first, the others are started when needed
+            self._free.put(process)
         try:
             self.description: Description = self._all[0].describe()
         except BaseException:
             self.close()
             raise
         self.card = self.description.card
-        for talk in self._all:
-            talk.sender = Sender(talk, self.description)
+        for process in self._all:
+            process.sender = Sender(process, self.description)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe
@@ -71,35 +71,35 @@ class Framed:
     @property
     def traffic(self) -> tuple[int, int]:
         """Bytes of frames sent and received so far."""
-        return sum(talk.sent for talk in self._all), sum(talk.received for talk in self._all)
+        return sum(process.sent for process in self._all), sum(process.received for process in self._all)
 
     def answer(self, ask: Ask) -> Iterator[Release]:
         if self._closed:
             raise OracleError(f"{self.card.name} was closed")
         try:
-            talk = self._free.get(timeout=self.timeout)
+            process = self._free.get(timeout=self.timeout)
         except queue.Empty:
             text = f"{self.card.name} is still busy with other questions after {self.timeout:g} s; allow more processes"
             raise OracleError(text, retryable=True) from None
         try:
-            yield from talk.answer(ask)
+            yield from process.answer(ask)
         finally:
-            self._free.put(talk)
+            self._free.put(process)
 
     def close(self) -> None:
         """Ends all processes, also under the threads that still wait for one."""
         self._closed = True
         while not self._free.empty():
             self._free.get_nowait().end()
-        for talk in self._all:
-            talk.kill()
+        for process in self._all:
+            process.kill()
 
 
-def _again(command: str | Sequence[str], options: dict[str, Any]) -> Framed:
-    return Framed(command, **options)
+def _again(command: str | Sequence[str], options: dict[str, Any]) -> PersistentCommand:
+    return PersistentCommand(command, **options)
 
 
-class Talk:
+class PersistentProcess:
     """The conversation with one process. Used by one thread at a time."""
 
     sender: Sender
@@ -120,15 +120,15 @@ class Talk:
         self.sent = self.received = 0  # bytes
 
     def describe(self) -> Description:
-        with self._talking(STARTING):
-            self._say(pb.Request(describe=messages.describe_request()))
+        with self._conversation(STARTING):
+            self._send(pb.Request(describe=messages.describe_request()))
             return messages.unpack_description(self._expect("described").described)
 
     def answer(self, ask: Ask) -> Iterator[Release]:
         if self._pipes is None or self._pipes.over():
             self.end()
             self.sender.forget_all()
-        with self._talking():
+        with self._conversation():
             yield from self.sender.answer(ask)
 
     def pack(self, data: Dataset) -> bytes:
@@ -136,13 +136,13 @@ class Talk:
 
     def put(self, digest: str, body: bytes) -> str:
         for request in messages.put_requests(digest, body):
-            self._say(pb.Request(put=request))
+            self._send(pb.Request(put=request))
         return self._expect("kept").kept.digest
 
     def ask(self, question: Question) -> Iterator[Release]:
         description = self.sender.description
         request = messages.sized(messages.pack_question(question), description.request_bytes)
-        self._say(pb.Request(answer=request))
+        self._send(pb.Request(answer=request))
         most = 1 if description.card.releases == "predictions" else question.draws
         releases = messages.assembled(self._parts(), most, self.max_reply_bytes)
         for count, release in enumerate(releases, start=1):
@@ -159,7 +159,7 @@ class Talk:
         if self._running().unread:
             raise ReleaseError("it said that it was done, and sent something more")
 
-    def _say(self, request: pb.Request) -> None:
+    def _send(self, request: pb.Request) -> None:
         self._midway = True
         data = messages.frame(request)
         self._running().write(data)
@@ -186,17 +186,17 @@ class Talk:
         return self._pipes
 
     @contextmanager
-    def _talking(self, most: float = math.inf) -> Iterator[None]:
+    def _conversation(self, most: float = math.inf) -> Iterator[None]:
         """One question and its answer: afterwards the process is ready for the next, or ended."""
         self._running().left = min(self.timeout, most)
         try:
             yield
-        except messages.Refused:  # said in a frame of its own: the conversation can go on
+        except messages.Refused:  # it came in a frame of its own: the conversation can go on
             raise
         except OracleError as error:
-            text = f"{self.name}: {error}{self._running().last_words()}"
+            where = f"{self.name}{self._running().last_words()}"
             self.end()
-            raise type(error)(text, retryable=error.retryable) from None
+            raise error.within(where) from None
         finally:
             if self._midway:  # nobody will read the rest
                 self.end()
@@ -271,9 +271,9 @@ class Pipes:
                 self._buffer += piece
             else:
                 self._ended = self._gone
-        found = bytes(self._buffer[:size])
+        taken = bytes(self._buffer[:size])
         del self._buffer[:size]
-        return found
+        return taken
 
     def _wait(self) -> set[int]:
         """The streams that are ready, perhaps none once the process is gone; standard error is heard on the way.

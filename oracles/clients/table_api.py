@@ -24,7 +24,7 @@ SEED_PLACES = ("query", "field", "header")
 
 
 @dataclass(frozen=True)
-class Mapped:
+class EndpointMapping:
     """How one service wants to be asked, as written under `plain` in audit.toml.
 
     `field` names the form field that carries the table (else it is the raw body), `fields` what else the form
@@ -49,12 +49,12 @@ class Mapped:
     deadline: float = 600.0
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Mapped:
+    def of(cls, declaration: Mapping[str, Any]) -> EndpointMapping:
         known = [item.name for item in fields(cls)]
-        unknown = next((name for name in said if name not in known), None)
+        unknown = next((name for name in declaration if name not in known), None)
         if unknown is not None:
             raise InputError(f"plain: unknown key {unknown!r}; {did_you_mean(unknown, known)}")
-        return cls(**said)
+        return cls(**declaration)
 
     def __post_init__(self) -> None:
         if self.format not in get_args(Format):
@@ -83,8 +83,8 @@ class Mapped:
         return tuple(changes.get(name, name) for name in names)
 
 
-class Plain:
-    """POST a table, get a table: one request per release."""
+class TableApi:
+    """The oracle at an address that is posted a table and replies with a table: one request per release."""
 
     def __init__(
         self,
@@ -98,10 +98,10 @@ class Plain:
     ) -> None:
         own = {"plain": plain, "randomized": randomized, "name": name, "max_reply_bytes": max_reply_bytes}
         self._recipe = address, {**web, **own}
-        self.mapped = Mapped.of(plain)
-        self.max_reply_bytes = max_reply_bytes or (CSV_BYTES if self.mapped.format == "csv" else JSON_BYTES)
+        self.mapping = EndpointMapping.of(plain)
+        self.max_reply_bytes = max_reply_bytes or (CSV_BYTES if self.mapping.format == "csv" else JSON_BYTES)
         self._web = Web(address, **web)
-        seedable = self.mapped.seed is not None
+        seedable = self.mapping.seed is not None
         if randomized is None and seedable:  # else two equal questions, having equal seeds, would prove nothing
             randomized = True
         self.card = Card(name or address, randomized=randomized, seedable=seedable, in_process=False)
@@ -114,8 +114,8 @@ class Plain:
         return self._web.traffic
 
     def answer(self, ask: Ask) -> Iterator[Table]:
-        table = Table(self.mapped.renamed(ask.table.names), ask.table.columns)
-        written = to_csv(table) if self.mapped.format == "csv" else _records(table)
+        table = Table(self.mapping.renamed(ask.table.names), ask.table.columns)
+        written = to_csv(table) if self.mapping.format == "csv" else _records(table)
         for seed in ask.seeds():
             yield self._release(self._asked(written, seed), table.names)
 
@@ -123,47 +123,47 @@ class Plain:
         self._web.close()
 
     def _asked(self, written: Any, seed: int) -> Reply:
-        mapped = self.mapped
+        mapping = self.mapping
         params: dict[str, str] = {}
-        fields, headers = dict(mapped.fields or {}), dict(mapped.headers or {})
-        if mapped.seed is not None:
-            {"query": params, "field": fields, "header": headers}[mapped.seed_place][mapped.seed_name] = str(seed)
+        fields, headers = dict(mapping.fields or {}), dict(mapping.headers or {})
+        if mapping.seed is not None:
+            {"query": params, "field": fields, "header": headers}[mapping.seed_place][mapping.seed_name] = str(seed)
         body, kind = self._body(written, fields)
-        accepted = "text/csv" if mapped.format == "csv" else "application/json"
+        accepted = "text/csv" if mapping.format == "csv" else "application/json"
         headers = {"Content-Type": kind, "Accept": accepted, **headers}
-        with self._web.exchange(mapped.method, mapped.path, body=body, headers=headers, params=params) as incoming:
+        with self._web.exchange(mapping.method, mapping.path, body=body, headers=headers, params=params) as incoming:
             reply = incoming.whole(self.max_reply_bytes)
         return self._awaited(reply, headers) if reply.status == 202 else self._good(reply)
 
     def _body(self, written: Any, fields: Mapping[str, str]) -> tuple[bytes, str]:
-        mapped = self.mapped
-        if mapped.format == "json-records":
-            whole = written if mapped.request_key is None else {**fields, mapped.request_key: written}
+        mapping = self.mapping
+        if mapping.format == "json-records":
+            whole = written if mapping.request_key is None else {**fields, mapping.request_key: written}
             content, kind = json.dumps(whole, ensure_ascii=False, allow_nan=False).encode(), "application/json"
         else:
             content, kind = written, "text/csv"
-        return (content, kind) if mapped.field is None else _form(mapped.field, content, kind, fields)
+        return (content, kind) if mapping.field is None else _form(mapping.field, content, kind, fields)
 
     def _awaited(self, reply: Reply, headers: Mapping[str, str]) -> Reply:
         """The result of a job: what stands at its location once that is there."""
-        kept = {name: value for name, value in headers.items() if name != "Content-Type"}
+        kept_headers = {name: value for name, value in headers.items() if name != "Content-Type"}
         location = reply.headers.get("location", "")
-        place = on_the_same_host(self._web.base + self.mapped.path, location)
+        place = on_the_same_host(self._web.base + self.mapping.path, location)
         if not location or place is None:
             raise OracleError(f"the reply 202 names no Location on the same host; it says {quoted(location)}")
-        end = time.monotonic() + self.mapped.deadline
+        end = time.monotonic() + self.mapping.deadline
         while (left := end - time.monotonic()) > 0:
-            time.sleep(min(self.mapped.interval, left))
-            with self._web.exchange("GET", place, headers=kept, seconds=max(1.0, left)) as incoming:
+            time.sleep(min(self.mapping.interval, left))
+            with self._web.exchange("GET", place, headers=kept_headers, seconds=max(1.0, left)) as incoming:
                 reply = incoming.whole(self.max_reply_bytes)
             if reply.status != 202:
                 return self._good(reply)
-        raise OracleError(f"the job at {quoted(place)} was not done after {self.mapped.deadline:g} s", retryable=True)
+        raise OracleError(f"the job at {quoted(place)} was not done after {self.mapping.deadline:g} s", retryable=True)
 
     def _good(self, reply: Reply) -> Reply:
         if reply.status != 200:
-            raise problem(reply, self._web.base + self.mapped.path)
-        kind, csv = reply.content_type, self.mapped.format == "csv"
+            raise problem(reply, self._web.base + self.mapping.path)
+        kind, csv = reply.content_type, self.mapping.format == "csv"
         if kind not in CSV_TYPES if csv else not ("json" in kind or kind in ("text/plain", "")):
             raise ReleaseError(
                 f"the reply has the content type {quoted(kind)}; expected {'text/csv' if csv else 'application/json'}; "
@@ -172,16 +172,16 @@ class Plain:
         return reply
 
     def _release(self, reply: Reply, names: Sequence[str]) -> Table:
-        mapped = self.mapped
-        if mapped.format == "csv":
-            table = from_csv(reply.body, names, delimiter=mapped.delimiter, columns=mapped.columns)
+        mapping = self.mapping
+        if mapping.format == "csv":
+            table = from_csv(reply.body, names, delimiter=mapping.delimiter, columns=mapping.columns)
         else:
-            table = _from_records(_inside(reply.body, mapped.reply_key, self.max_reply_bytes))
-        return Table(mapped.renamed(table.names, back=True), table.columns)
+            table = _from_records(_inside(reply.body, mapping.reply_key, self.max_reply_bytes))
+        return Table(mapping.renamed(table.names, back=True), table.columns)
 
 
-def _again(address: str, options: dict[str, Any]) -> Plain:
-    return Plain(address, **options)
+def _again(address: str, options: dict[str, Any]) -> TableApi:
+    return TableApi(address, **options)
 
 
 def _form(field: str, content: bytes, kind: str, others: Mapping[str, str]) -> tuple[bytes, str]:
@@ -208,14 +208,14 @@ def _inside(body: bytes, key: str | None, most: int) -> Any:
     """The part of a JSON reply that holds the records."""
     require_few_parts(body, most)
     try:
-        found = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError):
         raise ReleaseError(f"the reply is not JSON; it begins {quoted(body.strip())}") from None
     for part in key.split(".") if key else ():
-        if not isinstance(found, dict) or part not in found:
+        if not isinstance(value, dict) or part not in value:
             raise ReleaseError(f"the reply has nothing under {key!r} (reply_key)")
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 def _from_records(records: Any) -> Table:

@@ -1,20 +1,21 @@
-"""How a client gets a dataset across: inline, or put once and then named by its digest. Knows no transport."""
+"""How a dataset reaches a server: inline, or put once and then named by its digest. Knows no transport."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import ReleaseError
 from harness.vocabulary.oracle import Ask, Release
-from oracles.wire.messages import Description, Question, Refused, digest_of
+from oracles.wire.messages import MOST_ROWS_LEFT_OUT, SEVERAL_ROWS, Description, Question, Refused, digest_of
 
 
 class Link(Protocol):
-    """One transport, as sending needs it; every method may be called by several threads at once."""
+    """One transport, as the sender needs it; every method may be called by several threads at once."""
 
     def pack(self, data: Dataset) -> bytes:
         """The dataset as `put` sends it."""
@@ -30,7 +31,8 @@ class Sender:
     """Answers asks over a link.
 
     A dataset is put when it is asked about by index, for the second time, or is too large to go inline; one
-    that a server does not keep always goes inline, less the dropped row.
+    that a server does not keep always goes inline, less the rows that are left out. So does one of which several
+    rows are left out, if the server's version of the protocol cannot name several rows.
     """
 
     def __init__(self, link: Link, description: Description) -> None:
@@ -41,15 +43,23 @@ class Sender:
         self._put: WeakKeyDictionary[Dataset, str] = WeakKeyDictionary()
 
     def answer(self, ask: Ask) -> Iterator[Release]:
+        if not self._can_name_rows(ask):
+            ask = _of_the_other_rows(ask)
         if self._named(ask):
             yield from self._by_digest(ask)
             return
         try:
-            yield from self.link.ask(_inline(ask))
+            inline = _of_the_other_rows(ask)
+            yield from self.link.ask(Question(inline.data, (), ask.about, ask.draws, ask.seed))
         except Refused as refused:
             if refused.code != "TOO_LARGE" or not self.description.card.keeps_data:
                 raise
             yield from self._by_digest(ask)
+
+    def _can_name_rows(self, ask: Ask) -> bool:
+        """Whether the other side understands a question that leaves out these rows by index."""
+        several = self.description.protocol >= SEVERAL_ROWS and len(ask.drop) <= MOST_ROWS_LEFT_OUT
+        return several or len(ask.drop) <= 1
 
     def _named(self, ask: Ask) -> bool:
         """Whether to name the data rather than send it along."""
@@ -58,7 +68,7 @@ class Sender:
         with self._lock:
             seen = ask.data in self._seen
             self._seen.add(ask.data)
-        return seen or ask.drop is not None
+        return seen or bool(ask.drop)
 
     def _by_digest(self, ask: Ask) -> Iterator[Release]:
         digest = self._uploaded(ask.data)
@@ -95,6 +105,6 @@ class Sender:
                 del self._put[data]
 
 
-def _inline(ask: Ask) -> Question:
-    data = ask.data if ask.drop is None else ask.data.without(ask.drop)
-    return Question(data, None, ask.about, ask.draws, ask.seed)
+def _of_the_other_rows(ask: Ask) -> Ask:
+    """The same question about the rows that are not left out, as a dataset of its own."""
+    return replace(ask, data=ask.data.without(ask.drop), drop=()) if ask.drop else ask

@@ -1,4 +1,4 @@
-"""One HTTP exchange with a server nobody trusts: bounded in time and size. Knows requests, not what is said."""
+"""One HTTP exchange with a server nobody trusts: bounded in time and size. Knows requests, not what they mean."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Web:
         """Sends a request and gives its reply; all of it must be over within the timeout, however it trickles."""
         address = path if "://" in path else self.base + path
         seconds = self.timeout if seconds is None else min(seconds, self.timeout)
-        with Watch(seconds) as watch, _told(self.base, watch):
+        with Watch(seconds) as watch, _translated(self.base, watch):
             response = self._followed(method, address, body, {**self._headers, **(headers or {})}, params, seconds)
             with response:
                 lowered = {name.lower(): value for name, value in response.headers.items()}
@@ -228,13 +228,13 @@ def on_the_same_host(here: str, location: str) -> str | None:
     The step from http up to https on the same name is allowed.
     """
     try:
-        found = urljoin(here, location)
-        one, other = urlsplit(here), urlsplit(found)
+        target = urljoin(here, location)
+        one, other = urlsplit(here), urlsplit(target)
         upgrade = (one.scheme, other.scheme) == ("http", "https")
         same = upgrade or (one.scheme, one.port) == (other.scheme, other.port)
     except ValueError:
         return None
-    return found if same and one.hostname == other.hostname else None
+    return target if same and one.hostname == other.hostname else None
 
 
 class _Session(requests.Session):
@@ -283,7 +283,7 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 @contextmanager
-def _told(base: str, watch: Watch) -> Iterator[None]:
+def _translated(base: str, watch: Watch) -> Iterator[None]:
     """Whatever the libraries raise as an OracleError that says what happened, and whether asking again may help."""
     try:
         yield
@@ -339,8 +339,8 @@ def _cause(error: Exception) -> str:
 
 def problem(reply: Reply, what: str, message: str = "") -> OracleError:
     """A reply with another status than success, as an error; `message` is what a protocol found in its body."""
-    said = message or _brief(reply)
-    text = f"{what} answered with status {reply.status}{': ' + said if said else ''}"
+    reason = message or _brief(reply)
+    text = f"{what} answered with status {reply.status}{': ' + reason if reason else ''}"
     if reply.status in (401, 403):
         text += f"; {TOKEN_HINT}"
     return OracleError(text, retryable=reply.status in TRY_AGAIN, retry_after=retry_after(reply.headers))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -113,7 +113,7 @@ class Axes:
     gaps: Ints  # [axis]
     trees: Flags  # [axis], is there a hierarchy
     codes: Ints  # [axis, record]
-    secrets: Ints  # [record], the sensitive values that occur, counted from 0
+    secrets: Longs  # [record], the joint sensitive values that occur, counted from 0
     values: int  # how many of them there are
 
     @property
@@ -127,11 +127,18 @@ class Axes:
         quasi = zip(data.schema.quasi, data.readings, strict=False)
         each = tuple(Axis.of(column, reading) for column, reading in quasi)
         codes = np.stack([_recoded(axis, data, number) for number, axis in enumerate(each)])
-        occurs = np.bincount(data.sensitive_codes) > 0
-        ranks = (np.cumsum(occurs) - 1).astype(np.int32)
+        secrets = _joint_ranks(data.codes[len(each) :])
         gaps = np.array([axis.gap for axis in each], dtype=np.int32)
         trees = np.array([axis.tree is not None for axis in each])
-        return cls(each, gaps, trees, codes, ranks[data.sensitive_codes], int(occurs.sum()))
+        return cls(each, gaps, trees, codes, secrets, int(secrets.max(initial=-1)) + 1)
+
+
+def _joint_ranks(columns: Sequence[Ints]) -> Longs:
+    """The rank of each row's combination of codes among those that occur; there may be too many to count them all."""
+    ranks = np.zeros(len(columns[0]), dtype=np.int64)
+    for codes in columns:
+        ranks = np.unique(ranks * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1].reshape(-1)
+    return ranks
 
 
 def _recoded(axis: Axis, data: Dataset, number: int) -> Ints:
@@ -195,16 +202,16 @@ class Ground:
         return np.where((low < gaps) & (high >= gaps), 1.0, width) if gaps.any() else width
 
     @cached_property
-    def pillars(self) -> frozenset[tuple[int, int]]:
+    def unique_extremes(self) -> frozenset[tuple[int, int]]:
         """(axis, code) held by one row whose absence would change the totals, or the ranks of a plain category."""
-        found: set[tuple[int, int]] = set()
+        extremes: set[tuple[int, int]] = set()
         low, high = _ends(self.axes, self.present)
         for number, axis in enumerate(self.axes.each):
             counts = np.bincount(self.axes.codes[number, self.rows], minlength=len(axis.raws))
             lone = np.flatnonzero(counts == 1).tolist()
             ends = (int(low[0, number]), int(high[0, number]))
-            found.update((number, code) for code in lone if axis.kind == "set" or code in ends)
-        return frozenset(found)
+            extremes.update((number, code) for code in lone if axis.kind == "set" or code in ends)
+        return frozenset(extremes)
 
 
 def _ends(axes: Axes, present: tuple[Flags, ...]) -> tuple[Ints, Ints]:

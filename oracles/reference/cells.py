@@ -1,4 +1,12 @@
-"""What Mondrian prints for a class: tight ranges of its members, or the region its cuts enclose."""
+"""What Mondrian prints for a class: tight ranges of its members, or the region its cuts enclose.
+
+Regions depend on the cuts and on the declared domain, not on which of its values occur in the table. So together
+they tile the domain: every value of a column lies in exactly one region between two neighbouring cuts, also the
+value of somebody who was left out. Two things cannot be tiled with the cells that anonymizers print. Missing cells
+lie below all values, but no cell says "missing or below 5": such a region is `*` if one of its rows has a missing
+cell, else "below 5", which covers no missing one. And a period of time that reaches over a cut is covered whole by
+the region in which it begins, which then overlaps with the next.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +20,7 @@ import numpy.typing as npt
 
 from harness.vocabulary.table import Cells
 from harness.vocabulary.values import Closed, Exact, Interval, OneOf, Raw, Span, Suppressed, show
-from oracles.reference.axes import Axis, Flags, Ground, Ints, Longs, Tree
+from oracles.reference.axes import Axis, Ground, Ints, Longs, Tree
 from oracles.reference.cuts import Nodes
 
 Style = Literal["ranges", "regions"]
@@ -63,24 +71,41 @@ def _texts(ground: Ground, style: Style, number: int, rows: Longs, classes: Node
 
 
 def _keys(ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> list[Hashable]:
-    """Per class what its cell on this axis depends on; a class that mixes missing cells with others says nothing."""
+    """Per class what its cell on this axis depends on."""
+    if style == "ranges":
+        return _range_keys(ground, number, rows, classes)
+    return _region_keys(ground.axes.each[number], number, classes)
+
+
+def _range_keys(ground: Ground, number: int, rows: Longs, classes: Nodes) -> list[Hashable]:
+    """The members of each class; one that mixes missing cells with others says nothing."""
     axis = ground.axes.each[number]
-    codes = ground.axes.codes[number]
+    codes = ground.axes.codes[number][rows]
     low, high = classes.low[:, number], classes.high[:, number]
-    left, right = np.maximum(classes.left[:, number], axis.gap), classes.right[:, number]
-    begin, end = (low, high + 1) if style == "ranges" else (left, right)
     keys: list[Hashable]
-    if axis.kind == "set" and style == "ranges":
-        keys = _members(codes[rows], classes)
-    elif axis.kind == "set":
-        keys = _between(ground.present[number], begin, end)
+    if axis.kind == "set":
+        keys = _members(codes, classes)
     elif axis.tree is not None:
-        keys = _subtrees(axis.tree, begin, end, exactly=style == "regions")
+        keys = axis.tree.common(low, high)[1].tolist()
+    elif axis.kind == "date":
+        keys = list(zip(low.tolist(), (high + 1).tolist(), _latest(axis, codes, classes), strict=True))
     else:
-        latest = [_latest(axis, codes[rows], classes)] if axis.kind == "date" else []
-        keys = list(zip(begin.tolist(), end.tolist(), *latest, strict=True))
+        keys = list(zip(low.tolist(), (high + 1).tolist(), strict=True))
     for place in np.flatnonzero(low < axis.gap).tolist():
         keys[place] = NOTHING if high[place] < axis.gap else EVERYTHING
+    return keys
+
+
+def _region_keys(axis: Axis, number: int, classes: Nodes) -> list[Hashable]:
+    """The box of each class; one that no cut bounds, or that holds missing cells and may hold others, is everything."""
+    left, right = classes.left[:, number], classes.right[:, number]
+    begin = np.maximum(left, axis.gap)
+    keys: list[Hashable] = list(zip(begin.tolist(), right.tolist(), strict=True))
+    if axis.tree is not None:
+        keys = _subtrees(axis.tree, begin, right)
+    unbounded = (left < axis.gap) & (right == len(axis.raws))
+    for place in np.flatnonzero(unbounded | (classes.low[:, number] < axis.gap)).tolist():
+        keys[place] = NOTHING if right[place] <= axis.gap else EVERYTHING
     return keys
 
 
@@ -92,19 +117,13 @@ def _members(codes: Ints, classes: Nodes) -> list[Hashable]:
     return _slices((pairs % span).astype(np.int32), ends[:-1], ends[1:])
 
 
-def _subtrees(tree: Tree, begin: Ints, end: Ints, *, exactly: bool) -> list[Hashable]:
-    """The lowest node over each stretch of codes; if it has other leaves too, and may not, the stretch itself."""
-    node = tree.common(begin, end - 1)[1]
+def _subtrees(tree: Tree, begin: Ints, end: Ints) -> list[Hashable]:
+    """The node that has exactly the leaves of each stretch of codes; the stretch itself where none has."""
+    node = tree.common(begin, np.maximum(end - 1, begin))[1]
     keys: list[Hashable] = node.tolist()
-    for place in np.flatnonzero(tree.count[node] != end - begin).tolist() if exactly else ():
+    for place in np.flatnonzero(tree.count[node] != end - begin).tolist():
         keys[place] = (int(begin[place]), int(end[place]))
     return keys
-
-
-def _between(present: Flags, left: Ints, right: Ints) -> list[Hashable]:
-    """The codes between the cuts that occur in the table, as bytes."""
-    codes = np.flatnonzero(present).astype(np.int32)
-    return _slices(codes, np.searchsorted(codes, left), np.searchsorted(codes, right))
 
 
 def _slices(codes: Ints, begins: npt.NDArray[np.intp], ends: npt.NDArray[np.intp]) -> list[Hashable]:
@@ -115,8 +134,8 @@ def _slices(codes: Ints, begins: npt.NDArray[np.intp], ends: npt.NDArray[np.intp
 def _latest(axis: Axis, codes: Ints, classes: Nodes) -> list[int]:
     """The last day any member of each class may mean; a year ends later than the days that sort behind it."""
     last = np.array([raw.last if isinstance(raw, Span) else 0 for raw in axis.raws])
-    found: list[int] = np.maximum.reduceat(last[codes], np.cumsum(classes.size) - classes.size).tolist()
-    return found
+    latest: list[int] = np.maximum.reduceat(last[codes], np.cumsum(classes.size) - classes.size).tolist()
+    return latest
 
 
 def _text(axis: Axis, style: Style, key: Hashable) -> str | None:
@@ -141,15 +160,16 @@ def _range(axis: Axis, begin: int, end: int, latest: int = 0) -> str:
     return _one_of((low,)) if end - begin == 1 else _interval(low, high)
 
 
-def _region(axis: Axis, begin: int, end: int, latest: int = 0) -> str:
-    """From cut to cut, or endless; a period that reaches over the upper cut is covered whole."""
+def _region(axis: Axis, begin: int, end: int) -> str:
+    """From cut to cut, or endless; a period of the domain that reaches over the upper cut is covered whole."""
     low = axis.raws[begin] if begin > axis.gap else None
     high = axis.raws[end] if end < len(axis.raws) else None
     if low is None and high is None:
         return show(Suppressed())
     if isinstance(low, Span) or isinstance(high, Span):
         first = low.first if isinstance(low, Span) else -math.inf
-        last = max(high.first - 1, latest) if isinstance(high, Span) else math.inf
+        ends = [raw.last for raw in axis.raws[begin:end] if isinstance(raw, Span)]
+        last = max(high.first - 1, *ends) if isinstance(high, Span) else math.inf
         return _interval(first, last, days=True)
     return _interval(-math.inf if low is None else low, math.inf if high is None else high, "left")
 

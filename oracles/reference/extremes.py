@@ -103,8 +103,7 @@ class Leaky:
         same = np.ones(data.size, dtype=bool)
         for name, reading, codes in zip(data.schema.names, data.readings, data.codes, strict=True):
             same &= codes == self._code(name, reading, codes)
-        if ask.drop is not None:
-            same = np.delete(same, ask.drop)
+        same = np.delete(same, ask.drop)
         return int(np.argmax(same)) if same.any() else None
 
     def _code(self, name: str, reading: Reading, codes: Ints) -> int:

@@ -50,16 +50,18 @@ class Groups:
 
     def find(self, data: Dataset, about: Sequence[Any]) -> int | None:
         """The group of raw quasi-identifiers, if anyone in D has them."""
-        known = zip(self.places, data.readings, about, strict=False)
-        codes = [place.get(raw_of(reading, cell), -1) for place, reading, cell in known]
+        columns = zip(self.places, data.readings, about, strict=False)
+        codes = [place.get(raw_of(reading, cell), -1) for place, reading, cell in columns]
         return self.numbers.get(np.array(codes, dtype=np.int32).tobytes())
 
-    def counts(self, data: Dataset, group: int, drop: int | None) -> Longs:
-        """How often each sensitive value occurs in a group of the table.  # [n]"""
+    def counts(self, data: Dataset, group: int, drop: Sequence[int]) -> Longs:
+        """How often each sensitive value occurs in a group, rows left out aside.  # [n]"""
+        values = len(data.sensitive_domain)
         members = self.members[self.starts[group] : self.starts[group + 1]]
-        counts = np.bincount(data.sensitive_codes[members], minlength=len(data.sensitive_domain))
-        if drop is not None and self.ids[drop] == group:
-            counts[data.sensitive_codes[drop]] -= 1
+        counts = np.bincount(data.sensitive_codes[members], minlength=values)
+        for row in drop:
+            if self.ids[row] == group:
+                counts[data.sensitive_codes[row]] -= 1
         return counts
 
 
@@ -159,12 +161,12 @@ def _predicted(counts: npt.NDArray[Any], noise: Floats, noise_epsilon: float) ->
     return weights
 
 
-def _contingency(groups: Longs, data: Dataset, drop: int | None = None) -> Longs:
-    """How often each sensitive value occurs with each group.  # [n, group]"""
-    size, values = int(groups.max()) + 1, len(data.sensitive_domain)
+def _contingency(groups: Longs, data: Dataset, drop: Sequence[int] = ()) -> Longs:
+    """How often each sensitive value occurs with each group, rows left out aside.  # [n, group]"""
+    size, values = int(groups.max(initial=-1)) + 1, len(data.sensitive_domain)
     counts = np.bincount(data.sensitive_codes * np.int64(size) + groups, minlength=size * values)
-    if drop is not None:
-        counts[data.sensitive_codes[drop] * size + groups[drop]] -= 1
+    for row in drop:
+        counts[data.sensitive_codes[row] * size + groups[row]] -= 1
     return counts.reshape(values, size)
 
 

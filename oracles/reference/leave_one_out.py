@@ -1,4 +1,4 @@
-"""Mondrian of D⁻ⁱ from Mondrian of D: only the nodes that held record i can change, and few of them do.
+"""Mondrian of D⁻ⁱ from Mondrian of D, where i is one row: only the nodes that held it can change, and few do.
 
 From the root down, a node is left as it is while taking i away certainly changes neither the order of its axes,
 nor its cuts, nor what the rule says of them. From the first node where that is not certain, everything is cut
@@ -116,7 +116,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
+class FullRun:
     """A full run, kept with every node that was cut."""
 
     ground: Ground
@@ -130,7 +130,7 @@ class Grown:
     decisions: dict[int, Decision] = field(default_factory=dict)  # by node, worked out when first needed
 
     @classmethod
-    def of(cls, ground: Ground, rule: Rule, style: Style) -> Grown:
+    def of(cls, ground: Ground, rule: Rule, style: Style) -> FullRun:
         history: list[Nodes] = []
         rows, classes = partition(ground, rule, ground.rows, *ground.axes.box, history)
         nodes = Nodes.joined([classes, *history])
@@ -177,7 +177,7 @@ class Grown:
         shares[secret] -= 1
         if self.rule.t is not None or not self.rule.suits(shares.sum(), shares.max(), np.count_nonzero(shares)):
             return False
-        return not any(held in self.ground.pillars for held in enumerate(codes))
+        return not any(held in self.ground.unique_extremes for held in enumerate(codes))
 
     def _first_doubt(self, codes: list[int], secret: int) -> tuple[int, bool]:
         """The first node on the record's path that may change, or its class if that certainly stays one."""

@@ -1,10 +1,17 @@
-"""Mondrian as an oracle: k-anonymity, ℓ-diversity and t-closeness by strict median cuts."""
+"""Mondrian as an oracle: k-anonymity, ℓ-diversity and t-closeness by strict median cuts.
+
+One release: the rows that are left (axes, Ground) are cut as long as every part satisfies the rule (cuts), and the
+classes are printed (cells). For D less one row the run on D is reused where it certainly stays the same
+(leave_one_out); less several rows everything is run again. A table that breaks the rule as a whole cannot be
+released at all: then every quasi-identifier is suppressed, as v1's experiments do, and the release says so.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -13,12 +20,24 @@ from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.schema import Schema
-from harness.vocabulary.table import Table
+from harness.vocabulary.table import Cells, Table
+from harness.vocabulary.values import Suppressed, show
 from oracles.reference.axes import Axes, Ground, Longs
 from oracles.reference.cells import STYLES, Style
 from oracles.reference.cuts import Diversity, Rule
-from oracles.reference.leave_one_out import Grown, Outcome
+from oracles.reference.leave_one_out import FullRun, Outcome
 from oracles.reference.remembering import Remembered
+
+Infeasible = Literal["generalise", "error"]
+USUAL_K = 5
+
+
+class RuleBroken(InputError):
+    """All rows together break the rule, so that there is no release of them; `parameter` is the one they break."""
+
+    def __init__(self, message: str, parameter: str = "") -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 @dataclass(frozen=True)
@@ -27,27 +46,35 @@ class Mondrian:
 
     A class has at least k rows; with `l` no sensitive value makes up more than 1/l of it ("probability"), or it
     has at least l different ones ("distinct"); with `t` its sensitive values lie within total variation t of
-    the table's. `cells` are tight "ranges" of the members or the "regions" between the cuts. `incremental`
-    remembers the run on D, so that D⁻ⁱ takes a fraction of the time; the releases are the same.
+    the table's. k is 5 if it is not given, but 1 beside l or t. `cells` are tight "ranges" of the members or the
+    "regions" between the cuts. A table that breaks the rule as a whole is released with every quasi-identifier
+    suppressed and a note, or is an error, as `infeasible` says. `incremental` remembers the run on D, so that D
+    less one row takes a fraction of the time; the releases are the same.
     """
 
-    k: int = 5
+    k: int | None = None
     l: int | None = None  # noqa: E741
     diversity: Diversity = "probability"
     t: float | None = None
     cells: Style = "ranges"
+    infeasible: Infeasible = "generalise"
     incremental: bool = True
+    _rule: Rule = field(init=False, repr=False, compare=False)
     _axes: Remembered[Axes] = field(init=False, repr=False, compare=False)
-    _full: Remembered[Grown | None] = field(init=False, repr=False, compare=False)
+    _full: Remembered[FullRun | None] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_count("k", self.k)
+        k = self.k if self.k is not None else USUAL_K if self.l is None and self.t is None else 1
+        _check_count("k", k)
         if self.l is not None:
             _check_count("l", self.l)
         if self.t is not None and (not isinstance(self.t, int | float) or not 0 <= self.t <= 1):
             raise InputError(f"mondrian: t = {self.t!r}; expected a number from 0 to 1, a total variation distance")
         _check_choice("diversity", self.diversity, get_args(Diversity))
         _check_choice("cells", self.cells, STYLES)
+        _check_choice("infeasible", self.infeasible, get_args(Infeasible))
+        object.__setattr__(self, "k", k)
+        object.__setattr__(self, "_rule", Rule(k, self.l, self.diversity, self.t))
         object.__setattr__(self, "_axes", Remembered(Axes.of))
         object.__setattr__(self, "_full", Remembered(self._full_run))
 
@@ -58,8 +85,8 @@ class Mondrian:
     @property
     def card(self) -> Card:
         settings = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
-        said = ", ".join(f"{name}={value}" for name, value in settings.items() if _matters(name, value, self))
-        return Card(f"mondrian({said})", version="1", randomized=False, keeps_data=True, row_order_invariant=True)
+        shown = ", ".join(f"{name}={value}" for name, value in settings.items() if _matters(name, value, self))
+        return Card(f"mondrian({shown})", version="2", randomized=False, keeps_data=True, row_order_invariant=True)
 
     def answer(self, ask: Ask) -> Iterable[Table]:
         return [self._release(ask.data, ask.drop)] * ask.draws
@@ -69,53 +96,73 @@ class Mondrian:
 
     def anonymize(self, frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
         """The release of a DataFrame; a missing cell counts as a value of its own."""
-        return self._release(Dataset.from_frame(frame, schema, missing="keep"), None).to_frame()
+        release = self._release(Dataset.from_frame(frame, schema, missing="keep"), ())
+        for note in release.notes:
+            warnings.warn(note, stacklevel=2)
+        return release.to_frame()
 
-    def _release(self, data: Dataset, drop: int | None) -> Table:
-        outcome = self._outcome(data, drop)
+    def _release(self, data: Dataset, drop: tuple[int, ...]) -> Table:
+        try:
+            outcome = self._outcome(data, drop)
+        except RuleBroken as broken:
+            if self.infeasible == "error":
+                raise
+            return _generalised(data, drop, broken.parameter)
         labels = np.zeros(data.size, dtype=np.int32)
         labels[outcome.rows] = np.repeat(np.arange(len(outcome.sizes), dtype=np.int32), outcome.sizes)
         quasi = [cells.taking(labels) for cells in outcome.columns]
-        secrets = [data.table.column(column.name) for column in data.schema.sensitive]
-        release = Table(data.schema.names, (*quasi, *secrets))
-        return release if drop is None else release.without(drop)
+        return Table(data.schema.names, (*quasi, *_sensitive_columns(data))).without(drop)
 
-    def _outcome(self, data: Dataset, drop: int | None) -> Outcome:
-        full = self._full(data) if self.incremental else None
-        known = None if full is None else full.whole() if drop is None else full.without(drop)
-        if known is not None:
-            return known
-        everyone = np.arange(data.size)
-        return self._grown(data, everyone if drop is None else np.delete(everyone, drop)).whole()
+    def _outcome(self, data: Dataset, drop: tuple[int, ...]) -> Outcome:
+        full = self._full(data) if self.incremental and len(drop) < 2 else None
+        if full is not None:
+            outcome = full.without(drop[0]) if drop else full.whole()
+            if outcome is not None:
+                return outcome
+        return self._run(data, np.delete(np.arange(data.size), drop)).whole()
 
-    def _full_run(self, data: Dataset) -> Grown | None:
+    def _full_run(self, data: Dataset) -> FullRun | None:
         """The run on D; None if D cannot be released, although D⁻ⁱ may be."""
         try:
-            return self._grown(data, np.arange(data.size))
-        except InputError:
+            return self._run(data, np.arange(data.size))
+        except RuleBroken:
             return None
 
-    def _grown(self, data: Dataset, rows: Longs) -> Grown:
+    def _run(self, data: Dataset, rows: Longs) -> FullRun:
         """A full run on these rows, which must be a class together: else nothing can be released."""
-        if len(rows) < self.k:
-            raise InputError(f"mondrian: k = {self.k}, but the table has {len(rows)} rows; lower k or give more rows")
+        k, l, size = self._rule.k, self.l, len(rows)  # noqa: E741
+        if size < k:
+            raise RuleBroken(f"mondrian: k = {k}, but the table has {size} rows; lower k or give more rows", f"k = {k}")
         ground = Ground.of(self._axes(data), rows)
         top, distinct = int(ground.shares.max()), int(np.count_nonzero(ground.shares))
-        rule = Rule(self.k, self.l, self.diversity, self.t)
-        if not rule.suits(len(rows), top, distinct):
-            found = (
-                f"the most frequent sensitive value makes up {top} of its {len(rows)} rows, more than 1/{self.l}"
+        if not self._rule.suits(size, top, distinct):
+            reason = (
+                f"the most frequent sensitive value makes up {top} of its {size} rows, more than 1/{l}"
                 if self.diversity == "probability"
                 else f"the table has {distinct} different sensitive values"
             )
-            raise InputError(f"mondrian: l = {self.l}, but {found}; lower l or leave it out")
-        return Grown.of(ground, rule, self.cells)
+            raise RuleBroken(f"mondrian: l = {l}, but {reason}; lower l or leave it out", f"l = {l}")
+        return FullRun.of(ground, self._rule, self.cells)
+
+
+def _generalised(data: Dataset, drop: tuple[int, ...], parameter: str) -> Table:
+    """The table with every quasi-identifier suppressed, and a note that says why."""
+    star = Cells(np.array([show(Suppressed())], dtype=object), np.zeros(data.size, dtype=np.int32))
+    note = f"mondrian: all rows together break {parameter}, so that every quasi-identifier is suppressed"
+    table = Table(data.schema.names, (*[star] * len(data.schema.quasi), *_sensitive_columns(data))).without(drop)
+    return Table(table.names, table.columns, (note,))
+
+
+def _sensitive_columns(data: Dataset) -> tuple[Cells, ...]:
+    return tuple(data.table.column(column.name) for column in data.schema.sensitive)
 
 
 def _matters(name: str, value: object, mondrian: Mondrian) -> bool:
     """Does a setting say anything about the releases?"""
     if name == "diversity":
         return mondrian.l is not None
+    if name == "infeasible":
+        return value == "error"
     return value is not None and name != "incremental"
 
 

@@ -144,9 +144,9 @@ class _refusing:
         self.handler, self.context = handler, context
 
     def __enter__(self) -> None:
-        said = dict(self.context.invocation_metadata()).get("authorization")
+        authorization = dict(self.context.invocation_metadata()).get("authorization")
         try:
-            self.handler.admit(said)
+            self.handler.admit(authorization)
         except Refused as refused:
             self._abort(refused)
 

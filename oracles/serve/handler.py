@@ -1,4 +1,4 @@
-"""The one brain behind every transport: checks questions and releases, keeps datasets, bounds what it takes.
+"""What every transport of a server does with a request: check it, keep datasets, ask the oracle, bound it all.
 
 Raises messages.Refused and nothing else on purpose. Logs verbs, codes and times, never a record.
 """
@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import HarnessError, OracleError, ReleaseError
+from harness.vocabulary.errors import HarnessError, OracleError
 from harness.vocabulary.oracle import Ask, Oracle, Release
-from harness.vocabulary.release import Predictions, as_release, checked_predictions
-from harness.vocabulary.table import Table
 from oracles.serve.shelf import Shelf
 from oracles.wire import json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
@@ -82,9 +81,9 @@ class Handler:
             if self._shelf.take(digest) is not None:  # what the caller is still sending need not be looked at
                 return digest
             body = _gathered(pieces, size, self.limits.dataset_bytes)
-            found = messages.digest_of(body)
-            if found != digest:
-                raise Refused(f"the data has the digest {found}, not {digest[:80]!r}", code="INVALID")
+            actual = messages.digest_of(body)
+            if actual != digest:
+                raise Refused(f"the data has the digest {actual}, not {digest[:80]!r}", code="INVALID")
             data = self._read(body, form)
             self._shelf.put(digest, data, len(body) + 16 * data.size * len(data.table.columns))
             return digest
@@ -114,43 +113,25 @@ class Handler:
             if not self._turns.acquire(timeout=self.limits.patience):
                 raise Refused("too many questions at once; ask again later", code="BUSY", retry_after=1.0)
             try:
-                yield from self._checked(ask)
+                yield from checked_answers(self.oracle, ask)
             finally:
                 self._turns.release()
 
     def _ask(self, question: Question) -> Ask:
         data = question.data
         if isinstance(data, str):
-            kept = self._shelf.take(data)
-            if kept is None:
+            dataset = self._shelf.take(data)
+            if dataset is None:
                 raise Refused("nothing is kept under this digest; put the data again", code="UNKNOWN_DATA")
-            data = kept
+            data = dataset
         card = self.oracle.card
         most = min(card.max_draws or self.limits.draws, self.limits.draws)
         with _invalid():
             if question.draws > most:
                 raise Refused(f"{question.draws} draws are asked for; at most {most} per question", code="INVALID")
-            if card.releases == "predictions" and len(question.about or ()) != len(data.schema.quasi):
-                count = len(data.schema.quasi)
-                raise Refused(f"predictions need `about`: one value per quasi-identifier, {count}", code="INVALID")
+            if card.releases == "predictions":
+                _check_predictable(question, data)
             return question.of(data)
-
-    def _checked(self, ask: Ask) -> Iterator[Release]:
-        """The oracle's releases in kind and number as asked, with every declared column."""
-        predicts = self.oracle.card.releases == "predictions"
-        expected = 1 if predicts else ask.draws
-        count = 0
-        for count, answer in enumerate(self.oracle.answer(ask), start=1):
-            release = as_release(answer)
-            if count > expected or isinstance(release, Predictions) != predicts:
-                raise ReleaseError(f"the anonymizer gave something other than {expected} {self.oracle.card.releases}")
-            if isinstance(release, Predictions):
-                release = checked_predictions(release.rows, ask.draws, len(ask.data.sensitive_domain))
-            else:
-                _require_columns(release, ask.data)
-            yield release
-        if count < expected:
-            raise ReleaseError(f"the anonymizer gave {count} releases; expected {expected}")
 
     def drain(self, grace: float) -> bool:
         """Take no more questions and wait for those under way; whether all were finished in time."""
@@ -201,6 +182,14 @@ def _refusal(error: Exception) -> Refused:
     return Refused(f"the anonymizer raised {type(error).__name__}: {str(error)[:300]}", code="FAILED")
 
 
+def _check_predictable(question: Question, data: Dataset) -> None:
+    """A prediction is about somebody, and has one coordinate per joint sensitive value: there may be too many."""
+    count = len(data.schema.quasi)
+    if len(question.about or ()) != count:
+        raise Refused(f"predictions need `about`: one value per quasi-identifier, {count}", code="INVALID")
+    _ = data.sensitive_domain
+
+
 @contextmanager
 def _invalid() -> Iterator[None]:
     """What cannot be read here is the caller's mistake."""
@@ -219,9 +208,3 @@ def _gathered(pieces: Iterable[bytes], size: int, limit: int) -> bytes:
         if max(size, len(body)) > limit:
             raise Refused(f"the dataset has more than {limit} bytes; this server keeps none so large", code="TOO_LARGE")
     return bytes(body)
-
-
-def _require_columns(table: Table, data: Dataset) -> None:
-    missing = [name for name in data.schema.names if name not in table.names]
-    if missing:
-        raise ReleaseError(f"the anonymizer left out the column {missing[0]!r}; it must return all it was given")

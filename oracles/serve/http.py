@@ -199,11 +199,11 @@ class _Exchange(BaseHTTPRequestHandler):
     # ---- verbs
 
     def _card(self) -> None:
-        said = self.server.handler.describe()
+        description = self.server.handler.describe()
         if self._accepted() == JSON:
-            self._send(200, JSON, json_form.dumped(json_form.json_description(said)))
+            self._send(200, JSON, json_form.dumped(json_form.json_description(description)))
         else:
-            self._send(200, PROTOBUF, messages.pack_description(said).SerializeToString())
+            self._send(200, PROTOBUF, messages.pack_description(description).SerializeToString())
 
     def _put(self) -> None:
         form = "json" if self._given() == JSON else "protobuf"

@@ -56,10 +56,10 @@ def _paths() -> dict[str, Any]:
 def _operation(name: str, summary: str, reply: str, *, body: str | None = None) -> dict[str, Any]:
     good = {"200": {"description": summary, "content": _content(reply)}}
     problems = {str(status): {"description": text, "content": _content("Problem")} for status, text in CODES.items()}
-    said: dict[str, Any] = {"operationId": name, "summary": summary, "responses": good | problems}
+    operation: dict[str, Any] = {"operationId": name, "summary": summary, "responses": good | problems}
     if body is not None:
-        said["requestBody"] = {"required": True, "content": _content(body)}
-    return said
+        operation["requestBody"] = {"required": True, "content": _content(body)}
+    return operation
 
 
 def _open(name: str, summary: str, kind: str) -> dict[str, Any]:
@@ -102,12 +102,14 @@ def _schemas() -> dict[str, Any]:
         ),
         "Table": _object({"rows": WHOLE, "columns": _list(_ref("Column"))}),
         "Dataset": _object({"schema": _ref("Schema"), "table": _ref("Table")}),
+        "Without": _object({"digest": _ref("Digest"), "rows": _list(WHOLE) | {"minItems": 1, "uniqueItems": True}}),
         "Question": _object(
-            {}, dataset=_ref("Dataset"), digest=_ref("Digest"), drop={"type": ["integer", "null"], "minimum": 0},
+            {}, dataset=_ref("Dataset"), digest=_ref("Digest"), without=_ref("Without"),
+            drop={"type": ["integer", "null"], "minimum": 0},
             about={"type": ["array", "null"], "items": cell}, draws={"type": "integer", "minimum": 1, "default": 1},
             seed={"type": ["string", "integer"], "default": 0},
-        ) | {"oneOf": [{"required": ["dataset"]}, {"required": ["digest"]}]},
-        "Release": _object({}, table=_ref("Table"), predictions=_list(_list({"type": "number"})))
+        ) | {"oneOf": [{"required": [member]} for member in ("dataset", "digest", "without")]},
+        "Release": _object({}, table=_ref("Table"), notes=_list(TEXT), predictions=_list(_list({"type": "number"})))
         | {"oneOf": [{"required": ["table"]}, {"required": ["predictions"]}]},
         "Releases": _object({"releases": _list(_ref("Release"))}),
         "Kept": _object({"digest": _ref("Digest")}),
@@ -116,8 +118,8 @@ def _schemas() -> dict[str, Any]:
 
 
 def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
-    said = {"type": "object", "properties": {**required, **optional}}
-    return {**said, "required": list(required)} if required else said
+    schema = {"type": "object", "properties": {**required, **optional}}
+    return {**schema, "required": list(required)} if required else schema
 
 
 def _list(items: dict[str, Any]) -> dict[str, Any]:

@@ -72,8 +72,8 @@ class Conversation:
     def _reply(self, request: pb.Request) -> None:
         verb = request.WhichOneof("verb")
         if verb == "describe":
-            said = self.handler.describe(request.describe.protocol.major)
-            self._send(pb.Reply(described=messages.pack_description(said)))
+            description = self.handler.describe(request.describe.protocol.major)
+            self._send(pb.Reply(described=messages.pack_description(description)))
         elif verb == "put":
             pieces = self._pieces(request.put)
             try:

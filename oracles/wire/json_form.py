@@ -1,10 +1,10 @@
-"""The JSON form of the protocol (PROTOCOL.md §4): the same values as wire, as plain objects and lists."""
+"""The JSON form of the protocol (PROTOCOL.md §4): what messages says, as plain objects and lists."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 from typing import Any, NoReturn, get_args
@@ -13,14 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import HarnessError, InputError, ReleaseError
+from harness.vocabulary.errors import InputError, ReleaseError
 from harness.vocabulary.oracle import Card, Release
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import MISSING, Column, Schema
 from harness.vocabulary.table import Cells, Table
 from harness.vocabulary.values import Kind, Raw, Reading, Span
-from oracles.untrusted import checked_columns, pause, quoted
+from oracles.untrusted import checked_columns, pause, quoted, readable_notes
+from oracles.wire import messages
 from oracles.wire.declarations import Closed, column_of, paths_of, span_of, whole
+from oracles.wire.json_values import integers_of, list_of, number_of, object_of, texts_of, truth_of, whole_of, wrong
 from oracles.wire.messages import (
     MESSAGE_BYTES,
     Code,
@@ -30,7 +32,7 @@ from oracles.wire.messages import (
     check_major,
     checked_card,
     checked_dataset,
-    reason,
+    rows_left_out,
 )
 from oracles.wire.tables import checked_cells
 
@@ -54,7 +56,7 @@ def loaded(body: bytes) -> dict[str, Any]:
         value = json.loads(body, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise ReleaseError(f"what arrived is not JSON: {str(error)[:200]}; it begins with {body[:40]!r}") from None
-    return _object(value, "the message")
+    return object_of(value, "the message")
 
 
 def _no_constant(word: str) -> NoReturn:
@@ -64,11 +66,11 @@ def _no_constant(word: str) -> NoReturn:
 # ---- Describe
 
 
-def json_description(said: Description) -> dict[str, Any]:
-    card = said.card
+def json_description(description: Description) -> dict[str, Any]:
+    card = description.card
     optional = {key: getattr(card, key) for key in ("randomized", "max_draws", "noise_epsilon")}
     return {
-        "protocol": {"major": said.protocol[0], "minor": said.protocol[1]},
+        "protocol": {"major": description.protocol[0], "minor": description.protocol[1]},
         "card": {
             "name": card.name,
             "version": card.version,
@@ -77,16 +79,16 @@ def json_description(said: Description) -> dict[str, Any]:
             "keeps_data": card.keeps_data,
             **{key: value for key, value in optional.items() if value is not None},
         },
-        "request_bytes": said.request_bytes,
+        "request_bytes": description.request_bytes,
     }
 
 
-def read_description(said: Mapping[str, Any]) -> Description:
+def read_description(message: Mapping[str, Any]) -> Description:
     """What the other side says of itself; keys nobody knows are left alone."""
-    protocol = _object(said.get("protocol", {}), "protocol")
-    major, minor = (_whole(protocol.get(key, 0), f"protocol.{key}") for key in ("major", "minor"))
+    protocol = object_of(message.get("protocol", {}), "protocol")
+    major, minor = (whole_of(protocol.get(key, 0), f"protocol.{key}") for key in ("major", "minor"))
     check_major(major, "the oracle")
-    card = _object(said.get("card"), "card")
+    card = object_of(message.get("card"), "card")
     name, releases = card.get("name"), card.get("releases")
     if not isinstance(name, str) or not name or releases not in ("microdata", "predictions"):
         raise ReleaseError('its card must say a name, and releases as "microdata" or "predictions"')
@@ -96,14 +98,14 @@ def read_description(said: Mapping[str, Any]) -> Description:
         name=name,
         version=str(card.get("version", "")),
         releases=releases,
-        randomized=None if card.get("randomized") is None else _truth(card["randomized"], "randomized"),
-        seedable=_truth(card.get("seedable", False), "seedable"),
-        keeps_data=_truth(card.get("keeps_data", False), "keeps_data"),
+        randomized=None if card.get("randomized") is None else truth_of(card["randomized"], "randomized"),
+        seedable=truth_of(card.get("seedable", False), "seedable"),
+        keeps_data=truth_of(card.get("keeps_data", False), "keeps_data"),
         in_process=False,
-        max_draws=None if draws is None else _whole(draws, "max_draws"),
-        noise_epsilon=None if epsilon is None else _number(epsilon, "noise_epsilon"),
+        max_draws=None if draws is None else whole_of(draws, "max_draws"),
+        noise_epsilon=None if epsilon is None else number_of(epsilon, "noise_epsilon"),
     )
-    size = _whole(said.get("request_bytes", 0), "request_bytes") or MESSAGE_BYTES
+    size = whole_of(message.get("request_bytes", 0), "request_bytes") or MESSAGE_BYTES
     return Description(checked_card(read), size, (major, minor))
 
 
@@ -127,8 +129,8 @@ def _declaration(column: Column, reading: Reading) -> dict[str, Any]:
         "closed": column.closed,
         "points": column.points,
     }
-    said = {"name": column.name, "kind": column.kind, "domain": [_raw(raw) for raw in reading.domain]}
-    return said | {key: value for key, value in optional.items() if value}
+    declaration = {"name": column.name, "kind": column.kind, "domain": [_raw(raw) for raw in reading.domain]}
+    return declaration | {key: value for key, value in optional.items() if value}
 
 
 def _raw(raw: Raw) -> Any:
@@ -139,40 +141,41 @@ def _raw(raw: Raw) -> Any:
     return raw
 
 
-def read_dataset(said: Mapping[str, Any]) -> Dataset:
+def read_dataset(message: Mapping[str, Any]) -> Dataset:
     """A dataset, or an InputError that says what is wrong with it."""
     try:
-        schema = _object(said.get("schema"), "schema")
-        groups = [_list(schema.get(key), f"schema.{key}") for key in ("quasi", "sensitive")]
-        declared = [_object(item, "a declared column") for group in groups for item in group]
+        schema = object_of(message.get("schema"), "schema")
+        groups = [list_of(schema.get(key), f"schema.{key}") for key in ("quasi", "sensitive")]
+        declared = [object_of(item, "a declared column") for group in groups for item in group]
         columns = [_column(item) for item in declared]
         domains = [_domain(item) for item in declared]
         weight = schema.get("weight")
         if weight is not None and not isinstance(weight, str):
-            raise _wrong("schema.weight", "a text", weight)
-        table = read_table(_object(said.get("table"), "table"))
+            raise wrong("schema.weight", "a text", weight)
+        table = read_table(object_of(message.get("table"), "table"))
     except ReleaseError as error:
         raise InputError(f"the dataset cannot be read: {error}") from None
     quasi = len(groups[0])
     return checked_dataset(Schema(columns[:quasi], columns[quasi:], weight), table, domains)
 
 
-def _column(said: Mapping[str, Any]) -> Column:
-    name, closed, notation = (said.get(key) for key in ("name", "closed", "notation"))
-    kind: Any = said.get("kind")
+def _column(declaration: Mapping[str, Any]) -> Column:
+    name, closed, notation = (declaration.get(key) for key in ("name", "closed", "notation"))
+    kind: Any = declaration.get("kind")
     if not isinstance(name, str) or kind not in get_args(Kind) or closed not in (None, *get_args(Closed)):
         raise ReleaseError(f"a declared column needs a name, and a kind out of {', '.join(get_args(Kind))}")
     if notation is not None and not isinstance(notation, str):
         raise ReleaseError(f"column {quoted(name)}: notation must be a text")
-    paths = [_texts(path, "a path of the hierarchy") for path in _list(said.get("hierarchy", []), "hierarchy")]
-    order = tuple(_texts(said.get("order", []), "order"))
-    points = _truth(said.get("points", False), "points")
+    hierarchy = list_of(declaration.get("hierarchy", []), "hierarchy")
+    paths = [texts_of(path, "a path of the hierarchy") for path in hierarchy]
+    order = tuple(texts_of(declaration.get("order", []), "order"))
+    points = truth_of(declaration.get("points", False), "points")
     return column_of(name, kind, paths=paths, order=order, notation=notation, closed=closed, points=points)
 
 
-def _domain(said: Mapping[str, Any]) -> list[Raw]:
-    name = str(said.get("name"))
-    return [_read_raw(name, value) for value in _list(said.get("domain"), f"the domain of {quoted(name)}")]
+def _domain(declaration: Mapping[str, Any]) -> list[Raw]:
+    name = str(declaration.get("name"))
+    return [_read_raw(name, value) for value in list_of(declaration.get("domain"), f"the domain of {quoted(name)}")]
 
 
 def _read_raw(name: str, value: Any) -> Raw:
@@ -211,10 +214,10 @@ def _json_column(name: str, cells: Cells) -> dict[str, Any]:
     return {"name": name, "type": kind, "palette": palette, "codes": cells.codes.tolist()}
 
 
-def read_table(said: Mapping[str, Any]) -> Table:
+def read_table(message: Mapping[str, Any]) -> Table:
     """A table, or a ReleaseError that says what is wrong with it."""
-    rows = _whole(said.get("rows"), "rows")
-    columns = [_object(column, "a column") for column in _list(said.get("columns"), "columns")]
+    rows = whole_of(message.get("rows"), "rows")
+    columns = [object_of(column, "a column") for column in list_of(message.get("columns"), "columns")]
     names = checked_columns([column.get("name") for column in columns])
     cells = tuple(_cells(name, column, rows) for name, column in zip(names, columns, strict=True))
     try:
@@ -223,12 +226,12 @@ def read_table(said: Mapping[str, Any]) -> Table:
         raise ReleaseError(str(error)) from None
 
 
-def _cells(name: str, said: Mapping[str, Any], rows: int) -> Cells:
-    entries = _list(said.get("palette"), f"the palette of {quoted(name)}")
-    kind = said.get("type") or _type_of(entries)
+def _cells(name: str, column: Mapping[str, Any], rows: int) -> Cells:
+    entries = list_of(column.get("palette"), f"the palette of {quoted(name)}")
+    kind = column.get("type") or _type_of(entries)
     if not isinstance(kind, str) or kind not in DTYPES:
         raise ReleaseError(f"column {quoted(name)} has type {kind!r:.80}; expected {', '.join(DTYPES)}")
-    codes = _integers(said.get("codes"), f"the codes of {quoted(name)}")
+    codes = integers_of(column.get("codes"), f"the codes of {quoted(name)}")
     if len(codes) != rows:
         raise ReleaseError(f"column {quoted(name)} has {len(codes)} codes; the table has {rows} rows")
     return checked_cells(name, _palette(name, kind, entries), codes)
@@ -266,43 +269,57 @@ def _palette(name: str, kind: str, entries: list[Any]) -> npt.NDArray[Any]:
 
 
 def json_question(question: Question) -> dict[str, Any]:
-    data = {"digest": question.data} if isinstance(question.data, str) else {"dataset": json_dataset(question.data)}
-    optional = {"drop": question.drop, "about": None if question.about is None else list(question.about)}
-    said = {**data, "draws": question.draws, "seed": str(question.seed)}  # not every JSON number has 63 bits
-    return said | {key: value for key, value in optional.items() if value is not None}
+    message: dict[str, Any] = {"draws": question.draws, "seed": str(question.seed)}  # not every reader has 63 bits
+    if isinstance(question.data, Dataset):
+        message["dataset"] = json_dataset(question.data)
+    elif len(question.drop) > 1:
+        message["without"] = {"digest": question.data, "rows": list(question.drop)}
+    else:
+        message["digest"] = question.data
+    if len(question.drop) == 1:
+        message["drop"] = question.drop[0]
+    if question.about is not None:
+        message["about"] = list(question.about)
+    return message
 
 
-def read_question(said: Mapping[str, Any]) -> Question:
+def read_question(message: Mapping[str, Any]) -> Question:
     """A question, or an InputError that says what is wrong with it."""
     try:
-        about = None if said.get("about") is None else tuple(_list(said["about"], "about"))
+        about = None if message.get("about") is None else tuple(list_of(message["about"], "about"))
         if about is not None and not all(isinstance(cell, str | int | float | None) for cell in about):
             raise ReleaseError("about must hold texts, numbers, truths or null")
-        return Question(
-            _asked_data(said),
-            None if said.get("drop") is None else _whole(said["drop"], "drop"),
-            about,
-            _whole(said.get("draws", 1), "draws"),
-            _seed(said.get("seed", 0)),
-        )
+        drop = None if message.get("drop") is None else whole_of(message["drop"], "drop")
+        data, without = _asked_data(message)
+        draws = whole_of(message.get("draws", 1), "draws")
+        return Question(data, rows_left_out(drop, without), about, draws, _seed(message.get("seed", 0)))
     except ReleaseError as error:
         raise InputError(f"the question cannot be read: {error}") from None
 
 
-def _asked_data(said: Mapping[str, Any]) -> Dataset | str:
-    if ("digest" in said) == ("dataset" in said):
-        raise ReleaseError("expected either a dataset or a digest")
-    if "dataset" in said:
-        return read_dataset(_object(said["dataset"], "dataset"))
-    if not isinstance(said["digest"], str):
-        raise ReleaseError("digest must be a text")
-    return said["digest"]
+def _asked_data(message: Mapping[str, Any]) -> tuple[Dataset | str, list[int] | None]:
+    """The dataset or its digest, and the rows that `without` leaves out of it; None if there is no `without`."""
+    if sum(key in message for key in ("dataset", "digest", "without")) != 1:
+        raise ReleaseError("expected either a dataset, a digest, or a digest without rows")
+    if "dataset" in message:
+        return read_dataset(object_of(message["dataset"], "dataset")), None
+    if "digest" in message:
+        return _digest(message["digest"]), None
+    without = object_of(message["without"], "without")
+    rows = list_of(without.get("rows"), "without.rows")
+    return _digest(without.get("digest")), [whole_of(row, "a row of without") for row in rows]
+
+
+def _digest(value: Any) -> str:
+    if not isinstance(value, str):
+        raise wrong("digest", "a text", value)
+    return value
 
 
 def _seed(value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 19:
         return int(value)
-    return _whole(value, "seed")
+    return whole_of(value, "seed")
 
 
 # ---- releases and problems
@@ -315,23 +332,26 @@ def json_releases(releases: Iterable[Release]) -> dict[str, Any]:
 def _json_release(release: Release) -> dict[str, Any]:
     if isinstance(release, Predictions):
         return {"predictions": release.rows.tolist()}
-    return {"table": json_table(release)}
+    notes = {"notes": list(readable_notes(release.notes))} if release.notes else {}
+    return {"table": json_table(release), **notes}
 
 
-def read_releases(said: Mapping[str, Any], most: int) -> list[Release]:
+def read_releases(message: Mapping[str, Any], most: int) -> list[Release]:
     """The releases of one answer, or a ReleaseError."""
-    releases = [_object(release, "a release") for release in _list(said.get("releases"), "releases")]
+    releases = [object_of(release, "a release") for release in list_of(message.get("releases"), "releases")]
     if len(releases) > most:
         raise ReleaseError(f"it sent more than the {most} releases that were asked for")
     return [_read_release(release) for release in releases]
 
 
-def _read_release(said: Mapping[str, Any]) -> Release:
-    if ("table" in said) == ("predictions" in said):
+def _read_release(message: Mapping[str, Any]) -> Release:
+    if ("table" in message) == ("predictions" in message):
         raise ReleaseError("a release must be either a table or predictions")
-    if "table" in said:
-        return read_table(_object(said["table"], "table"))
-    rows = [_list(row, "a row of predictions") for row in _list(said["predictions"], "predictions")]
+    if "table" in message:
+        table = read_table(object_of(message["table"], "table"))
+        notes = texts_of(message.get("notes") or [], "notes")
+        return replace(table, notes=readable_notes(notes)) if notes else table
+    rows = [list_of(row, "a row of predictions") for row in list_of(message["predictions"], "predictions")]
     if any(len(one) != len(other) for one, other in pairwise(rows)):
         raise ReleaseError("the rows of predictions have different lengths")
     if not all(type(value) in (int, float) for row in rows for value in row):
@@ -343,71 +363,12 @@ def _read_release(said: Mapping[str, Any]) -> Release:
 
 
 def json_problem(problem: Refused) -> dict[str, Any]:
-    said: dict[str, Any] = {"code": problem.code, "message": str(problem)[:2000]}
-    return said if problem.retry_after is None else said | {"retry_after": problem.retry_after}
+    entry: dict[str, Any] = {"code": problem.code, "message": str(problem)[:2000]}
+    return entry if problem.retry_after is None else entry | {"retry_after": problem.retry_after}
 
 
-def read_problem(said: Mapping[str, Any]) -> Refused:
-    """What the other side said, as an error; a code of a newer minor version is not retried."""
-    code: Any = said.get("code")
-    return Refused(
-        reason(str(said.get("message", ""))),
-        code=code if code in get_args(Code) else "FAILED",
-        retry_after=pause(said.get("retry_after")),
-    )
-
-
-# ---- what JSON may hold
-
-
-def _wrong(where: str, expected: str, value: Any) -> HarnessError:
-    return ReleaseError(f"{where} must be {expected}, not {value!r:.80}")
-
-
-def _object(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _wrong(where, "an object", value)
-    return value
-
-
-def _list(value: Any, where: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise _wrong(where, "a list", value)
-    return value
-
-
-def _texts(value: Any, where: str) -> list[str]:
-    items = _list(value, where)
-    if not all(isinstance(item, str) for item in items):
-        raise _wrong(where, "a list of texts", value)
-    return items
-
-
-def _truth(value: Any, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong(where, "true or false", value)
-    return value
-
-
-def _number(value: Any, where: str) -> float:
-    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
-        raise _wrong(where, "a number of 64 bits", value)
-    return float(value)
-
-
-def _whole(value: Any, where: str) -> int:
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    if type(value) is not int or not 0 <= value < 2**63:
-        raise _wrong(where, "a whole number of at least 0, of 64 bits", value)
-    return value
-
-
-def _integers(value: Any, where: str) -> npt.NDArray[np.int32]:
-    items = _list(value, where)
-    if not all(type(item) is int for item in items):
-        raise _wrong(where, "a list of whole numbers", value)
-    try:
-        return np.array(items, dtype=np.int32)
-    except OverflowError:
-        raise _wrong(where, "a list of whole numbers from -1 up", value) from None
+def read_problem(message: Mapping[str, Any]) -> Refused:
+    """The problem that the other side names, as an error; a code of a newer minor version is not retried."""
+    code: Any = message.get("code")
+    known: Code = code if code in get_args(Code) else "FAILED"
+    return messages.read_problem(str(message.get("message", "")), known, pause(message.get("retry_after")))

@@ -5,24 +5,26 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeVar, get_args
 
 from google.protobuf.message import DecodeError, Message
 
-from harness.vocabulary.dataset import MOST_SENSITIVE_VALUES, Dataset
+from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Release
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
 from harness.vocabulary.values import Raw
-from oracles.untrusted import SAID, checked_name, pause, quoted
+from oracles.untrusted import MOST_NOTES, SAID, TOKEN_HINT, checked_name, pause, quoted, readable_notes
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.declarations import check_domain, pack_schema, unpack_schema
-from oracles.wire.tables import Growing, Rows, pack_table, table_parts, unpack_table
+from oracles.wire.tables import Growing, Rows, grown, pack_table, prediction_parts, table_parts, unpack_table
 
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
+SEVERAL_ROWS: Final = (1, 1)  # the version from which a question may leave out several rows by index
+MOST_ROWS_LEFT_OUT: Final = 100_000  # by index in one question
 PART_BYTES: Final = 900_000  # no message of a stream is larger; receivers take up to MESSAGE_BYTES
 MESSAGE_BYTES: Final = 4 * 2**20
 MOST_BYTES: Final = 128 * 2**20  # of one release, as received and as decoded
@@ -36,7 +38,7 @@ Some = TypeVar("Some", bound=Message)
 
 
 class Refused(OracleError):
-    """The other side said why there is no answer; raised by servers, sent, and raised again by clients."""
+    """There is no answer, for a reason of the closed table of codes; raised by servers, sent, raised by clients."""
 
     def __init__(
         self,
@@ -65,7 +67,7 @@ class Question:
     """An ask as it travels: with its dataset, or with the digest of one that was put before."""
 
     data: Dataset | str
-    drop: int | None = None
+    drop: tuple[int, ...] = ()  # rows to leave out; several only of data that was put before
     about: tuple[Any, ...] | None = None
     draws: int = 1
     seed: int = 0
@@ -75,11 +77,18 @@ class Question:
             raise InputError(f"draws must be at least 1, not {self.draws}")
         if not 0 <= self.seed < 2**63:
             raise InputError(f"seed must be a whole number from 0 to 2**63 - 1, not {self.seed}")
+        if len(self.drop) > MOST_ROWS_LEFT_OUT:
+            raise InputError(f"{len(self.drop)} rows are to be left out; at most {MOST_ROWS_LEFT_OUT} are")
+        if len(set(self.drop)) < len(self.drop):
+            raise InputError("a row stands twice among those to be left out; name each once")
+        if len(self.drop) > 1 and isinstance(self.data, Dataset):
+            raise InputError("several rows can be left out by index only of data that was put; send the other rows")
 
     def of(self, data: Dataset) -> Ask:
         """The ask about this dataset."""
-        if self.drop is not None and not 0 <= self.drop < data.size:
-            raise InputError(f"drop is row {self.drop}; the data has rows 0 to {data.size - 1}")
+        beyond = next((row for row in self.drop if not 0 <= row < data.size), None)
+        if beyond is not None:
+            raise InputError(f"row {beyond} is to be left out; the data has rows 0 to {data.size - 1}")
         return Ask(data, self.drop, self.about, self.draws, self.seed)
 
 
@@ -137,8 +146,8 @@ def check_major(major: int, whose: str) -> None:
         )
 
 
-def pack_description(said: Description) -> pb.DescribeReply:
-    card = said.card
+def pack_description(description: Description) -> pb.DescribeReply:
+    card = description.card
     releases = pb.Card.RELEASES_PREDICTIONS if card.releases == "predictions" else pb.Card.RELEASES_MICRODATA
     packed = pb.Card(
         name=card.name,
@@ -150,9 +159,9 @@ def pack_description(said: Description) -> pb.DescribeReply:
         max_draws=card.max_draws,
         noise_epsilon=card.noise_epsilon,
     )
-    major, minor = said.protocol
+    major, minor = description.protocol
     return pb.DescribeReply(
-        protocol=pb.Version(major=major, minor=minor), card=packed, request_bytes=said.request_bytes
+        protocol=pb.Version(major=major, minor=minor), card=packed, request_bytes=description.request_bytes
     )
 
 
@@ -214,9 +223,6 @@ def checked_dataset(schema: Schema, table: Table, domains: Sequence[Sequence[Raw
             f"the table has the columns {list(table.names)[:12]}; the schema declares {list(schema.names)[:12]}, "
             "quasi-identifiers first, and the table must hold exactly those in that order"
         )
-    joint = math.prod(len(domain) for domain in domains[len(schema.quasi) :])
-    if joint > MOST_SENSITIVE_VALUES:
-        raise InputError(f"the sensitive columns have {joint} joint values, more than {MOST_SENSITIVE_VALUES}")
     for column, domain in zip(schema.quasi, domains, strict=False):
         check_domain(column, domain)
     return Dataset.within(schema, table, domains)
@@ -224,11 +230,15 @@ def checked_dataset(schema: Schema, table: Table, domains: Sequence[Sequence[Raw
 
 def pack_question(question: Question) -> pb.AnswerRequest:
     about = [_pack_cell(cell) for cell in question.about or ()]
-    request = pb.AnswerRequest(drop=question.drop, about=about, draws=question.draws, seed=question.seed)
-    if isinstance(question.data, str):
-        request.digest = question.data
-    else:
+    request = pb.AnswerRequest(about=about, draws=question.draws, seed=question.seed)
+    if isinstance(question.data, Dataset):
         request.dataset.CopyFrom(pack_dataset(question.data))
+    elif len(question.drop) > 1:
+        request.without.CopyFrom(pb.Without(digest=question.data, rows=question.drop))
+    else:
+        request.digest = question.data
+    if len(question.drop) == 1:
+        request.drop = question.drop[0]
     return request
 
 
@@ -236,14 +246,31 @@ def unpack_question(message: pb.AnswerRequest) -> Question:
     """A question, or an InputError that says what is wrong with it."""
     which = message.WhichOneof("data")
     if which is None:
-        raise InputError("the question names no data; expected a dataset or a digest")
+        raise InputError("the question names no data; expected a dataset, the digest of one, or such data without rows")
+    data = message.without.digest if which == "without" else message.digest
     return Question(
-        message.digest if which == "digest" else unpack_dataset(message.dataset),
-        message.drop if message.HasField("drop") else None,
+        unpack_dataset(message.dataset) if which == "dataset" else data,
+        rows_left_out(
+            message.drop if message.HasField("drop") else None, message.without.rows if which == "without" else None
+        ),
         tuple(_unpack_cell(cell) for cell in message.about) or None,
         message.draws,
         message.seed,
     )
+
+
+def rows_left_out(drop: int | None, without: Sequence[int] | None) -> tuple[int, ...]:
+    """The rows that a question leaves out: the one of `drop`, or those of `without`.
+
+    A `without` that names no row is refused: a client that lost the rows must not be given a release of them all.
+    """
+    if without is None:
+        return () if drop is None else (drop,)
+    if drop is not None:
+        raise InputError("the question has drop as well as without; expected one of them")
+    if not without:
+        raise InputError("without names no rows; expected at least one")
+    return tuple(without[: MOST_ROWS_LEFT_OUT + 1])  # one too many is refused by the Question
 
 
 def _pack_cell(cell: Any) -> pb.Cell:
@@ -287,8 +314,10 @@ def put_requests(digest: str, body: bytes) -> Iterator[pb.PutRequest]:
 def parts(releases: Iterable[Release]) -> Iterator[pb.Part]:
     """The pieces of an answer, each below a megabyte; most releases are one piece."""
     for draw, release in enumerate(releases):
-        pieces = _prediction_parts(release) if isinstance(release, Predictions) else _table_parts(release)
+        pieces = _pieces(release)
         waiting = next(pieces)
+        if isinstance(release, Table):
+            waiting.notes.extend(readable_notes(release.notes))
         for following in pieces:
             waiting.draw, waiting.more = draw, True
             yield waiting
@@ -297,45 +326,34 @@ def parts(releases: Iterable[Release]) -> Iterator[pb.Part]:
         yield waiting
 
 
-def _table_parts(table: Table) -> Iterator[pb.Part]:
-    for piece in table_parts(table, PART_BYTES):
-        yield pb.Part(table=piece)
-
-
-def _prediction_parts(predictions: Predictions) -> Iterator[pb.Part]:
-    rows = predictions.rows
-    if rows.ndim != 2:
-        raise ReleaseError(f"the predictions have shape {rows.shape}; expected one row per draw")
-    values = rows.shape[1]
-    step = max(1, PART_BYTES // max(1, 8 * values))
-    for start in range(0, max(1, len(rows)), step):
-        packed = rows[start : start + step].astype("<f8").tobytes()
-        yield pb.Part(predictions=pb.Predictions(values=values, rows=packed))
+def _pieces(release: Release) -> Iterator[pb.Part]:
+    if isinstance(release, Predictions):
+        return (pb.Part(predictions=piece) for piece in prediction_parts(release, PART_BYTES))
+    return (pb.Part(table=piece) for piece in table_parts(release, PART_BYTES))
 
 
 def assembled(pieces: Iterable[pb.Part], most: int, limit: int = MOST_BYTES) -> Iterator[Release]:
     """The releases that the pieces make up: at most `most` of them, each at most `limit` bytes once decoded."""
     growing: Growing | Rows | None = None
+    notes: list[str] = []
     count = 0
     for part in pieces:
         if count == most:
             raise ReleaseError(f"it sent more than the {most} releases that were asked for")
         if part.draw != count:
             raise ReleaseError(f"it sent a piece of draw {part.draw} where draw {count} was expected")
-        which = part.WhichOneof("piece")
-        if which is None:
-            raise ReleaseError(f"a piece of draw {count} is neither a table nor predictions")
-        kind = Growing if which == "table" else Rows
-        if growing is None:
-            growing = kind(limit)
-        if not isinstance(growing, kind):
-            raise ReleaseError(f"the pieces of draw {count} are tables as well as predictions")
-        growing.add(getattr(part, which))
+        growing = grown(growing, part, limit)
+        notes += part.notes[: MOST_NOTES - len(notes)]
         if not part.more:
-            yield growing.finished()
-            growing, count = None, count + 1
+            yield _with_notes(growing.finished(), notes)
+            growing, notes, count = None, [], count + 1
     if growing is not None:
         raise OracleError(f"the answer broke off in the middle of draw {count}", retryable=True)
+
+
+def _with_notes(release: Release, notes: Sequence[str]) -> Release:
+    """A table with what the other side says about it."""
+    return replace(release, notes=readable_notes(notes)) if notes and isinstance(release, Table) else release
 
 
 def check_done(done: pb.Done, arrived: int) -> None:
@@ -352,12 +370,14 @@ def pack_problem(problem: Refused) -> pb.Problem:
 
 
 def unpack_problem(message: pb.Problem) -> Refused:
-    """What the other side said, as an error; a code of a newer minor version is not retried."""
+    """The problem that the other side names, as an error; a code of a newer minor version is not retried."""
     known: dict[int, Code] = {pb.Problem.Code.Value(f"CODE_{name}"): name for name in get_args(Code)}
     after = pause(message.retry_after) if message.HasField("retry_after") else None
-    return Refused(reason(message.message), code=known.get(message.code, "FAILED"), retry_after=after)
+    return read_problem(message.message, known.get(message.code, "FAILED"), after)
 
 
-def reason(message: str) -> str:
-    """The message of a problem, as our errors quote it."""
-    return quoted(message, SAID) if message else "it gave no reason"
+def read_problem(message: str, code: Code, retry_after: float | None) -> Refused:
+    """A problem as an error: its message quoted, and what to do about it where that is known here."""
+    reason = quoted(message, SAID) if message else "it gave no reason"
+    hint = f"; {TOKEN_HINT}" if code == "UNAUTHENTICATED" else ""
+    return Refused(f"{reason}{hint}", code=code, retry_after=retry_after)

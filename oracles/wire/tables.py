@@ -146,8 +146,8 @@ class Growing:
 def _codes(column: pb.Column, rows: int) -> Codes:
     width, rest = divmod(len(column.codes), rows) if rows else (1, len(column.codes))
     if rest or width not in SIGNED:
-        found = f"{len(column.codes)} bytes of codes for {rows} rows"
-        raise ReleaseError(f"column {quoted(column.name)} has {found}; expected 1, 2 or 4 per row")
+        length = f"{len(column.codes)} bytes of codes for {rows} rows"
+        raise ReleaseError(f"column {quoted(column.name)} has {length}; expected 1, 2 or 4 per row")
     return np.frombuffer(column.codes, SIGNED[width]).astype(np.int32)
 
 
@@ -168,6 +168,17 @@ def checked_cells(name: str, palette: npt.NDArray[Any], codes: Codes) -> Cells:
             f"column {quoted(name)}, row {row}: code {codes[row]} is outside its palette of {len(palette)} cells"
         )
     return Cells(palette, codes)
+
+
+def prediction_parts(predictions: Predictions, limit: int) -> Iterator[pb.Predictions]:
+    """The predictions in messages of at most about `limit` bytes, cut between their rows."""
+    rows = predictions.rows
+    if rows.ndim != 2:
+        raise ReleaseError(f"the predictions have shape {rows.shape}; expected one row per draw")
+    values = rows.shape[1]
+    step = max(1, limit // max(1, 8 * values))
+    for start in range(0, max(1, len(rows)), step):
+        yield pb.Predictions(values=values, rows=rows[start : start + step].astype("<f8").tobytes())
 
 
 class Rows:
@@ -194,6 +205,23 @@ class Rows:
         values = self.values or 0
         flat = np.frombuffer(b"".join(self.pieces), "<f8").astype(np.float64)
         return Predictions(flat.reshape(-1, values) if values else flat.reshape(0, 0))
+
+
+def grown(growing: Growing | Rows | None, part: pb.Part, limit: int) -> Growing | Rows:
+    """The release under way with one more piece, which must be of its kind."""
+    if part.HasField("table"):
+        growing = growing or Growing(limit)
+        if isinstance(growing, Growing):
+            growing.add(part.table)
+            return growing
+    elif part.HasField("predictions"):
+        growing = growing or Rows(limit)
+        if isinstance(growing, Rows):
+            growing.add(part.predictions)
+            return growing
+    else:
+        raise ReleaseError(f"a piece of draw {part.draw} is neither a table nor predictions")
+    raise ReleaseError(f"the pieces of draw {part.draw} are tables as well as predictions")
 
 
 def _short(names: tuple[str, ...]) -> str:

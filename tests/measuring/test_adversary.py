@@ -1,33 +1,37 @@
-"""Closed forms against scikit-learn, and what a model says when there is little to learn from."""
+"""Encoder, model and prior together: releases as they are read, targets by their raw values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import BernoulliNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.neighbors import KNeighborsClassifier
 
-from harness.measuring.adversary import Bernoulli, Classifier, Conditional, Inference, model_named
-from harness.measuring.encoding import encoder_named, tf
-from harness.vocabulary.dataset import Dataset
+from harness.measuring.adversary import Adversary, adversary_from, panel_named, with_unique_names
+from harness.measuring.features import Features, Floats, Target
+from harness.measuring.models import Bernoulli, PredictionError
+from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import Microdata, Reader
+from harness.vocabulary.release import Reader, TrainingRows
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
 
 CELLS = {"age": ["*", "[10, 20]", "[15, 40]", "< 30", ">= 30"], "sex": ["M", "F", "{M,F}"], "job": ["a", "b", "c"]}
-
-
-def people() -> Dataset:
-    frame = pd.DataFrame({"age": [10, 20, 30, 40, 50], "sex": list("MFMFM"), "job": list("abcab")})
-    return Dataset.from_frame(frame, Schema({"age": "number", "sex": "category"}, "job"))
+PEOPLE = Dataset.from_frame(
+    pd.DataFrame({"age": [10, 20, 30, 40, 50], "sex": list("MFMFM"), "job": list("abcab")}),
+    Schema({"age": "number", "sex": "category"}, "job"),
+)
+(JOB,) = PEOPLE.secrets(joint=False)
 
 
 @st.composite
-def releases(draw):
+def frames(draw: st.DrawFn) -> pd.DataFrame:
     """Random releases, some of which lack a sensitive value, cover nobody, or hold no row; with and without weights."""
     rows = draw(st.integers(0, 12))
     columns = {
@@ -39,124 +43,230 @@ def releases(draw):
     return frame
 
 
-def read(frame: pd.DataFrame) -> tuple[Reader, Microdata]:
-    reader = Reader(people())
-    return reader, reader.read(Table.from_frame(frame))
+def read(frame: pd.DataFrame, data: Dataset = PEOPLE) -> TrainingRows:
+    return Reader(data).read(Table.from_frame(frame)).for_secret(data.secrets(joint=False)[0])
 
 
-def by_sklearn(reader, release, target) -> np.ndarray:
-    aligned = np.zeros(release.values)
-    model = BernoulliNB().fit(tf(reader, release, target).matrix(), release.sensitive, sample_weight=release.weights)
-    aligned[model.classes_] = model.predict_proba(np.ones((1, 2)))[0]
+def rows_of(*rows: list[str]) -> TrainingRows:
+    return read(pd.DataFrame(list(rows), columns=list(CELLS)))
+
+
+def predict(adversary: Adversary, rows: TrainingRows, index: int, secret: Secret = JOB, seed: int = 0) -> Floats:
+    raws = PEOPLE.record(index).raws
+    return adversary.train(rows, raws, seed).predict(raws, index, secret).probabilities
+
+
+def by_scikit_learn(rows: TrainingRows, raws: Target, **parameters: Any) -> Floats:
+    bits = [
+        column.lexicon.covering(raw)[column.ids][column.codes] for column, raw in zip(rows.quasi, raws, strict=True)
+    ]
+    model = BernoulliNB(**parameters).fit(np.array(bits).T, rows.labels, sample_weight=rows.weights)
+    aligned = np.zeros(rows.values)
+    aligned[model.classes_] = model.predict_proba(np.ones((1, len(raws))))[0]
     return aligned
 
 
-@given(releases(), st.integers(0, 4))
-@settings(max_examples=300)
-def test_the_closed_form_is_scikit_learns_bernoulli_to_twelve_digits(frame, index):
-    reader, release = read(frame)
-    target = reader.data.record(index)
-    ours = Bernoulli().predict(tf(reader, release, target), seed=0)
-    if len(release.sensitive) == 0:
-        np.testing.assert_allclose(ours, 1 / 3)
+@given(frames(), st.integers(0, 4))
+@settings(max_examples=200)
+def test_the_default_is_bernoulli_naive_bayes_on_the_bits_that_cover_the_target(
+    frame: pd.DataFrame, index: int
+) -> None:
+    rows = read(frame)
+    predicted = predict(adversary_from({}), rows, index)
+    if len(rows.labels) == 0:
+        np.testing.assert_allclose(predicted, 1 / 3)
     else:
-        np.testing.assert_allclose(ours, by_sklearn(reader, release, target), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(predicted, by_scikit_learn(rows, PEOPLE.record(index).raws), rtol=0, atol=1e-12)
 
 
-@given(releases(), st.integers(0, 4))
-def test_a_classifier_by_name_predicts_as_it_does_by_hand(frame, index):
-    reader, release = read(frame)
-    target = reader.data.record(index)
-    by_name = model_named("sklearn:sklearn.naive_bayes.BernoulliNB").predict(tf(reader, release, target), seed=0)
-    np.testing.assert_allclose(by_name, Bernoulli().predict(tf(reader, release, target), seed=0), atol=1e-12)
+@given(frames(), st.integers(0, 4))
+def test_a_uniform_prior_is_scikit_learns_without_a_fitted_one(frame: pd.DataFrame, index: int) -> None:
+    rows = read(frame)
+    predicted = predict(adversary_from({"prior": "uniform"}), rows, index)
+    if len(rows.labels):
+        expected = by_scikit_learn(rows, PEOPLE.record(index).raws, fit_prior=False)
+        np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-12)
 
 
-@given(releases(), st.integers(0, 4), st.sampled_from([Bernoulli(), Conditional()]))
-def test_every_prediction_is_a_point_of_the_simplex(frame, index, model):
-    reader, release = read(frame)
-    predicted = model.predict(tf(reader, release, reader.data.record(index)), seed=0)
-    assert predicted.min() >= 0
-    assert predicted.sum() == pytest.approx(1)
+def test_a_fully_generalised_release_shows_nothing_but_the_class_frequencies() -> None:
+    """SPEC (Prior): N_s · ((N_s + 1)/(N_s + 2))^columns when fitted, without N_s under a uniform prior."""
+    rows = rows_of(*[["*", "*", job] for job in "aaaabbc"])
+    counts = np.array([4, 2, 1])
+    smoothing = ((counts + 1) / (counts + 2)) ** 2
+    for prior, weights in (("fitted", counts * smoothing), ("uniform", smoothing)):
+        predicted = predict(adversary_from({"prior": prior}), rows, 0)
+        np.testing.assert_allclose(predicted, weights / weights.sum(), atol=1e-12)
 
 
-def test_the_papers_tf_example_encodes_as_printed():
-    frame = pd.DataFrame({"age": [16, 17], "sex": ["Male", "Female"], "country": ["France", "Italy"], "s": ["x", "y"]})
-    frame.loc[2] = [20, "Male", "Germany", "x"]
-    quasi = {"age": "number", "sex": "category", "country": "category"}
-    reader = Reader(Dataset.from_frame(frame, Schema(quasi, "s")))
-    rows = [["[15,25]", "Female", "{France, Germany}", "x"], ["[17,20]", "Male", "{Italy, Germany}", "y"]]
-    release = reader.read(Table.from_frame(pd.DataFrame(rows, columns=frame.columns)))
-    encoded = tf(reader, release, reader.data.record(0))
-    assert encoded.matrix().astype(int).tolist() == [[1, 0, 1], [0, 1, 0]]
+def test_conditional_counts_the_rows_that_cover_the_target() -> None:
+    adversary = adversary_from({"model": "conditional"})
+    rows = rows_of(["[10, 20]", "M", "a"], ["[10, 20]", "{M,F}", "b"], ["[15, 40]", "F", "c"])
+    assert predict(adversary, rows, 0).tolist() == [0.5, 0.5, 0]
+    nobody = adversary.train(rows, PEOPLE.record(4).raws, 0).predict(PEOPLE.record(4).raws, 4, JOB)
+    assert nobody.probabilities.tolist() == pytest.approx([1 / 3] * 3)
+    assert not nobody.covered
 
 
-def test_conditional_counts_only_rows_that_cover_the_target():
-    rows = [["[10, 20]", "M", "a"], ["[10, 20]", "{M,F}", "b"], ["[15, 40]", "F", "c"]]
-    reader, release = read(pd.DataFrame(rows, columns=list(CELLS)))
-    predicted = Conditional().predict(tf(reader, release, reader.data.record(0)), seed=0)
-    assert predicted.tolist() == [0.5, 0.5, 0]
+def test_a_target_independent_adversary_is_trained_once_for_every_target() -> None:
+    rows = read(pd.DataFrame([["[10, 20]", "M", "a"], [">= 30", "F", "b"], ["*", "M", "c"]] * 3, columns=list(CELLS)))
+    for adversary in panel_named("standard"):
+        if adversary.depends_on_target:
+            continue
+        for_all = adversary.train(rows, None, seed=1)
+        for index in range(5):
+            once = for_all.predict(PEOPLE.record(index).raws, index, JOB).probabilities
+            assert np.array_equal(once, predict(adversary, rows, index, seed=1)), adversary.name
 
 
-def test_conditional_falls_back_on_the_whole_release_when_no_row_covers_the_target():
-    reader, release = read(pd.DataFrame([["[10, 20]", "F", "a"], ["[10, 20]", "F", "b"]], columns=list(CELLS)))
-    predicted = Conditional().predict(tf(reader, release, reader.data.record(4)), seed=0)
-    assert predicted.tolist() == [0.5, 0.5, 0]
-
-
-def test_weights_count_as_so_many_rows():
-    once = pd.DataFrame([["*", "M", "a"], ["*", "F", "b"], ["*", "M", "b"]], columns=list(CELLS))
-    weighted = once.assign(count=[2, 1, 3])
-    repeated = once.loc[[0, 0, 1, 2, 2, 2]]
-    for model in (Bernoulli(), Conditional(), Classifier.of(BernoulliNB())):
-        predictions = []
-        for frame in (weighted, repeated):
-            reader, release = read(frame)
-            predictions.append(model.predict(tf(reader, release, reader.data.record(0)), seed=0))
-        np.testing.assert_allclose(*predictions, atol=1e-12)
-
-
-def test_a_random_classifier_is_drawn_by_its_seed_alone():
+def test_the_standard_panel_predicts_with_every_family() -> None:
     rng = np.random.default_rng(0)
-    rows = [[rng.choice(cells) for cells in CELLS.values()] for _ in range(60)]
-    reader, release = read(pd.DataFrame(rows, columns=list(CELLS)))
-    inference = Inference.named(model=RandomForestClassifier(n_estimators=3, max_features=1))
-    assert inference.randomized
-    target = reader.data.record(1)
-    first, again, other = (inference.samples([release], target, reader, seeds) for seeds in ([1, 2], [1, 2], [3, 4]))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
+    frame = pd.DataFrame([[rng.choice(cells) for cells in CELLS.values()] for _ in range(40)], columns=list(CELLS))
+    panel = panel_named("standard")
+    assert [adversary.name for adversary in panel] == [
+        "bernoulli on tf-tf",
+        "categorical on quantiles-hot",
+        "gaussian on scaling-hot",
+        "tree on bounds-hot",
+        "logistic on bounds-hot",
+        "neighbours on bounds-hot",
+        "forest on bounds-hot",
+        "mlp on scaling-hot",
+        "conditional on tf-tf",
+    ]
+    for adversary in panel:
+        predicted = predict(adversary.for_data(PEOPLE, [JOB]), read(frame), 1)
+        assert predicted.sum() == pytest.approx(1)
+    assert [adversary.name.split()[0] for adversary in panel if adversary.randomized] == ["forest", "mlp"]
 
 
-def test_the_randomness_of_a_part_is_seeded_too():
-    pipeline = make_pipeline(FunctionTransformer(), RandomForestClassifier(3, max_features=1))
-    assert Classifier.of(pipeline).seeds == ["randomforestclassifier__random_state"]
-    rng = np.random.default_rng(0)
-    reader, release = read(
-        pd.DataFrame([[rng.choice(cells) for cells in CELLS.values()] for _ in range(60)], columns=list(CELLS))
+def test_a_prior_about_single_rows_reads_the_source() -> None:
+    source = PEOPLE.table.to_frame().assign(last_year=list("bbbbb"))
+    declared = adversary_from({"prior": {"column": "last_year", "confidence": 1}})
+    adversary = declared.for_data(PEOPLE, [JOB], source)
+    rows = rows_of(["*", "M", "a"], ["*", "F", "b"], ["*", "M", "b"])
+    assert predict(adversary, rows, 0).tolist() == [0, 1, 0]
+    assert declared.name == "bernoulli on tf-tf, prior last_year with confidence 1"
+
+
+def test_an_error_of_a_prior_names_the_adversary() -> None:
+    with pytest.raises(InputError, match="adversary 'spy': prior of 'job': 'd' is not one of its values"):
+        adversary_from({"name": "spy", "prior": {"a": 0.5, "d": 0.5}}).for_data(PEOPLE, [JOB])
+
+
+class Broken:
+    """A user's model whose answer is no distribution."""
+
+    name = "broken"
+    randomized = False
+
+    def fit(self, features: Features, rows: TrainingRows, seed: int) -> Broken:
+        return self
+
+    def predict(self, target: Floats) -> Floats:
+        return np.array([np.nan, 0.5, 0.5])
+
+    def covers(self, target: Floats) -> bool:
+        return True
+
+    def spec(self) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize("model", [Broken(), {"name": "bernoulli", "alpha": 0}])
+def test_any_model_without_a_usable_answer_raises_a_prediction_error(model: Any) -> None:
+    rows = rows_of(["< 30", "F", "a"], [">= 30", "M", "b"])
+    with pytest.raises(PredictionError, match="no probabilities"):
+        predict(adversary_from({"model": model}), rows, 0)
+
+
+class OwnEncoder:
+    """A user's encoder, which only looks at the second column."""
+
+    name = "second"
+    depends_on_target = False
+
+    def prepare(self, data: Dataset) -> Dataset:
+        return data
+
+    def for_data(self, data: Dataset) -> OwnEncoder:
+        return self
+
+    def encode(self, rows: TrainingRows, target: Target | None) -> Features:
+        column = adversary_from({"encoder": "bounds-hot"}).encoder.encode(rows, target).columns[1]
+        return _SecondOnly((column,))
+
+    def spec(self) -> dict[str, Any]:
+        return {}
+
+
+class _SecondOnly(Features):
+    def target(self, raws: Target) -> Floats:
+        return self.columns[0].target(raws[1])
+
+
+def test_an_encoder_may_leave_columns_out() -> None:
+    adversary = adversary_from({"encoder": f"{__name__}:OwnEncoder", "name": "own"})
+    rows = rows_of(["*", "M", "a"], ["*", "M", "a"], ["*", "F", "b"])
+    weights = np.array([2 * (3 / 4) ** 2, 1 * (1 / 3) ** 2])  # N_s · Π over the features M, F of P(feature | s)
+    np.testing.assert_allclose(predict(adversary, rows, 0), [*(weights / weights.sum()), 0], atol=1e-12)
+
+
+def test_parts_are_names_tables_or_objects() -> None:
+    adversary = adversary_from(
+        {"encoder": {"name": "quantiles-hot", "bins": 3}, "model": KNeighborsClassifier(1), "prior": "uniform"}
     )
-    encoded = tf(reader, release, reader.data.record(1))
-    assert np.array_equal(*(Classifier.of(pipeline).predict(encoded, seed=5) for _ in range(2)))
+    assert adversary.name == "KNeighborsClassifier(n_neighbors=1) on quantiles-hot, prior uniform"
+    assert not adversary.depends_on_target
+    assert adversary_from(adversary) is adversary
+    assert adversary_from({"encoder": adversary.encoder, "model": Bernoulli()}).encoder is adversary.encoder
 
 
-def test_a_model_without_probabilities_is_refused_with_the_reason():
-    with pytest.raises(InputError, match="LinearSVC cannot give probabilities"):
-        model_named("sklearn:sklearn.svm.LinearSVC")
+def test_every_parameter_is_part_of_the_specification() -> None:
+    specs = [
+        adversary_from(declaration).spec()
+        for declaration in (
+            {},
+            {"name": "other"},
+            {"model": {"name": "bernoulli", "alpha": 0.5}, "name": "bernoulli on tf-tf"},
+            {"encoder": "bounds-hot", "name": "bernoulli on tf-tf"},
+            {"prior": "uniform", "name": "bernoulli on tf-tf"},
+        )
+    ]
+    assert all(specs[i] != specs[j] for i in range(5) for j in range(i))
+    assert adversary_from({}).spec() == specs[0]
+
+
+def test_an_adversary_whose_name_is_taken_is_numbered() -> None:
+    plain = adversary_from({"name": "a"})
+    names = [replace(plain, name=name) for name in ("a", "a", "a (2)", "a", "b")]
+    assert [adversary.name for adversary in with_unique_names(names)] == ["a", "a (3)", "a (2)", "a (4)", "b"]
+
+
+@given(st.lists(st.sampled_from(["a", "a (2)", "a (2) (2)", "b"])))
+def test_names_are_unique_and_the_first_keeps_its_own(names: list[str]) -> None:
+    given_names = [replace(adversary_from({}), name=name) for name in names]
+    unique = [adversary.name for adversary in with_unique_names(given_names)]
+    assert len(set(unique)) == len(names)
+    assert set(names) <= set(unique)
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
+    ("declaration", "message"),
     [
-        ("bernouli", "did you mean 'bernoulli'"),
-        ("sklearn:sklearn.tree.DecisionTree", "cannot be loaded"),
-        ("sklearn:nowhere.Model", "cannot be loaded"),
-        ("sklearn:", "cannot be loaded"),
+        ("bernoulli", "an adversary is a table of encoder, model, prior, name"),
+        ({"modle": "tree"}, "unknown key 'modle'; did you mean 'model'"),
+        ({"name": 7}, "its name must be a text"),
+        ({"encoder": "tf-ft"}, "did you mean 'tf-tf'"),
+        ({"encoder": object()}, "has no name; expected an encoder with"),
+        ({"encoder": OwnEncoder}, "is a class; expected an encoder"),
+        ({"model": "bernouli"}, "did you mean 'bernoulli'"),
     ],
 )
-def test_an_unknown_model_is_refused_with_a_hint(name, hint):
-    with pytest.raises(InputError, match=hint):
-        model_named(name)
+def test_an_adversary_that_makes_no_sense_is_refused_with_a_hint(declaration: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        adversary_from(declaration)
 
 
-def test_an_unknown_encoder_is_refused_with_a_hint():
-    with pytest.raises(InputError, match="encoder 'tff' is not known; did you mean 'tf'"):
-        encoder_named("tff")
+def test_an_unknown_panel_is_refused_with_a_hint() -> None:
+    with pytest.raises(InputError, match="panel 'standart' is not known; did you mean 'standard'"):
+        panel_named("standart")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.measuring.certificate import certify
 from harness.vocabulary.errors import InputError
-from tests.measuring.test_bounds import allowed
+from tests.measuring.mechanisms import allowed
 
 COUNTS = st.integers(1, 60).flatmap(
     lambda population: st.integers(0, population).flatmap(
@@ -17,12 +17,12 @@ COUNTS = st.integers(1, 60).flatmap(
 )
 
 
-def test_299_clean_records_vouch_for_all_but_one_percent():
+def test_299_clean_records_vouch_for_all_but_one_percent() -> None:
     assert certify(1_000_000, 299, 0, 0.05).share < 0.01
     assert certify(1_000_000, 298, 0, 0.05).share >= 0.01
 
 
-def chance(population, members, examined, drawn):
+def chance(population: int, members: int, examined: int, drawn: int) -> Fraction:
     """Exactly, that so many members are among those examined."""
     return Fraction(comb(members, drawn) * comb(population - members, examined - drawn), comb(population, examined))
 
@@ -30,7 +30,7 @@ def chance(population, members, examined, drawn):
 @given(COUNTS, st.sampled_from([Fraction(1, 100), Fraction(1, 20), Fraction(1, 10), Fraction(3, 10)]))
 @example((20, 1, 0), Fraction(1, 20))  # nineteen of twenty leave one in twenty: a chance of alpha exactly
 @example((5, 2, 2), Fraction(3, 10))
-def test_limits_are_the_numbers_that_the_sample_does_not_refute(counts, alpha):
+def test_limits_are_the_numbers_that_the_sample_does_not_refute(counts: tuple[int, int, int], alpha: Fraction) -> None:
     population, examined, above = counts
     found = certify(*counts, float(alpha))
     possible = range(above, population - examined + above + 1)
@@ -40,20 +40,20 @@ def test_limits_are_the_numbers_that_the_sample_does_not_refute(counts, alpha):
 
 
 @given(st.integers(1, 10_000).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size))))
-def test_everybody_examined_leaves_nothing_to_chance(counts):
+def test_everybody_examined_leaves_nothing_to_chance(counts: tuple[int, int]) -> None:
     population, above = counts
     found = certify(population, population, above, 0.05)
     assert (found.least, found.most) == (above, above)
 
 
-def test_nobody_examined_says_nothing():
+def test_nobody_examined_says_nothing() -> None:
     found = certify(100, 0, 0, 0.05)
     assert (found.least, found.most, found.share) == (0, 100, 1.0)
 
 
 @pytest.mark.parametrize("members", [0, 3, 40, 150])
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
-def test_limits_miss_no_more_often_than_they_say(members, alpha):
+def test_limits_miss_no_more_often_than_they_say(members: int, alpha: float) -> None:
     runs, population, examined = 3_000, 200, 50
     seen = np.random.default_rng(members).hypergeometric(members, population - members, examined, runs)
     limits = {above: certify(population, examined, above, alpha) for above in set(seen.tolist())}
@@ -62,6 +62,6 @@ def test_limits_miss_no_more_often_than_they_say(members, alpha):
 
 
 @pytest.mark.parametrize("counts", [(0, 0, 0), (5, 6, 0), (5, 3, 4), (5, 3, -1)])
-def test_counts_that_cannot_be_are_refused(counts):
+def test_counts_that_cannot_be_are_refused(counts: tuple[int, int, int]) -> None:
     with pytest.raises(InputError, match="cannot be"):
         certify(*counts, 0.05)

@@ -1,22 +1,28 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from harness.measuring.privacy_loss import least_privacy_loss
+from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
-from tests.measuring.test_bounds import allowed, cells, coupled_or_not
+from tests.measuring.mechanisms import Sides, allowed, cells, coupled_or_not
 
 
-def responses(rng, draws, epsilon, coupled):
+AtEpsilon = Callable[[np.random.Generator, int, float, bool], Sides]
+
+
+def responses(rng: np.random.Generator, draws: int, epsilon: float, coupled: bool) -> Sides:
     truth = np.exp(epsilon) / (1 + np.exp(epsilon))
     return (rng.random(draws) < truth).astype(float), (rng.random(draws) > truth).astype(float)
 
 
-def counts(rng, draws, epsilon, coupled):
+def counts(rng: np.random.Generator, draws: int, epsilon: float, coupled: bool) -> Sides:
     noise = rng.laplace(scale=1 / epsilon, size=(1 if coupled else 2, draws)) * np.ones((2, 1))
     return 1 + noise[0], noise[1]
 
 
-def predictions(rng, draws, epsilon, coupled):
+def predictions(rng: np.random.Generator, draws: int, epsilon: float, coupled: bool) -> Sides:
     return cells(rng, draws, coupled, noise_epsilon=epsilon)
 
 
@@ -25,15 +31,24 @@ every_mechanism = pytest.mark.parametrize(
 )
 
 
-def losses(mechanism, epsilon, coupled, runs, draws=2_000, alpha=0.05, seed=1, **options):
+def losses(
+    mechanism: AtEpsilon,
+    epsilon: float,
+    coupled: bool,
+    runs: int,
+    draws: int = 2_000,
+    alpha: float = 0.05,
+    seed: int = 1,
+    delta: float = 0.0,
+) -> Floats:
     rng = np.random.default_rng(seed)
     sides = (mechanism(rng, draws, epsilon, coupled) for _ in range(runs))
-    return np.array([least_privacy_loss(x, y, alpha=alpha, **options).epsilon for x, y in sides])
+    return np.array([least_privacy_loss(x, y, alpha=alpha, delta=delta).epsilon for x, y in sides])
 
 
 @every_mechanism
 @coupled_or_not
-def test_a_mechanism_that_delivers_twice_what_it_claims_is_refuted(mechanism, coupled):
+def test_a_mechanism_that_delivers_twice_what_it_claims_is_refuted(mechanism: AtEpsilon, coupled: bool) -> None:
     found = losses(mechanism, 2.0, coupled, runs=40)
     assert np.mean(found > 1.0) >= 0.95
     assert np.count_nonzero(found > 2.0) <= allowed(40, 0.05)
@@ -42,7 +57,7 @@ def test_a_mechanism_that_delivers_twice_what_it_claims_is_refuted(mechanism, co
 @every_mechanism
 @coupled_or_not
 @pytest.mark.parametrize(("draws", "alpha"), [(2_000, 0.05), (100, 0.3)])
-def test_an_honest_mechanism_is_seldom_refuted(mechanism, coupled, draws, alpha):
+def test_an_honest_mechanism_is_seldom_refuted(mechanism: AtEpsilon, coupled: bool, draws: int, alpha: float) -> None:
     found = losses(mechanism, 1.0, coupled, runs=60, draws=draws, alpha=alpha)
     assert np.count_nonzero(found > 1.0) <= allowed(60, alpha)
 
@@ -50,18 +65,18 @@ def test_an_honest_mechanism_is_seldom_refuted(mechanism, coupled, draws, alpha)
 @pytest.mark.slow
 @every_mechanism
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
-def test_an_honest_mechanism_is_seldom_refuted_in_many_runs(mechanism, alpha):
+def test_an_honest_mechanism_is_seldom_refuted_in_many_runs(mechanism: AtEpsilon, alpha: float) -> None:
     found = losses(mechanism, 1.0, False, runs=600, alpha=alpha, seed=2)
     assert np.count_nonzero(found > 1.0) <= allowed(600, alpha)
 
 
-def test_a_delta_is_granted_before_the_loss_is_counted():
+def test_a_delta_is_granted_before_the_loss_is_counted() -> None:
     plain, granted = (losses(responses, 2.0, False, runs=1, delta=delta)[0] for delta in (0.0, 0.3))
     assert 0 < granted < plain
     assert losses(responses, 2.0, False, runs=1, delta=1.0)[0] == 0.0
 
 
-def test_the_witness_says_which_side_is_likelier_and_how_often_it_was_seen():
+def test_the_witness_says_which_side_is_likelier_and_how_often_it_was_seen() -> None:
     rng = np.random.default_rng(3)
     x, y = responses(rng, 1_000, 3.0, coupled=False)
     found = least_privacy_loss(x, y, alpha=0.05)
@@ -70,23 +85,23 @@ def test_the_witness_says_which_side_is_likelier_and_how_often_it_was_seen():
     assert least_privacy_loss(np.zeros(500), rng.random(500), alpha=0.05).likelier in ("present", "absent")
 
 
-def test_an_output_that_only_one_side_gives_is_a_large_loss_either_way():
+def test_an_output_that_only_one_side_gives_is_a_large_loss_either_way() -> None:
     never, sometimes = np.zeros(4_000), (np.random.default_rng(4).random(4_000) < 0.2).astype(float)
     one, other = (least_privacy_loss(*sides, alpha=0.05) for sides in ((never, sometimes), (sometimes, never)))
     assert one.epsilon == other.epsilon > 4
     assert (one.likelier, other.likelier) == ("absent", "present")
 
 
-def test_equal_outputs_show_no_loss():
+def test_equal_outputs_show_no_loss() -> None:
     assert least_privacy_loss(np.zeros(50), np.zeros(50), alpha=0.05).epsilon == 0.0
 
 
-def test_one_draw_cannot_both_choose_and_judge():
+def test_one_draw_cannot_both_choose_and_judge() -> None:
     with pytest.raises(InputError, match="fewer than 2"):
         least_privacy_loss(np.zeros(1), np.zeros(5), alpha=0.05)
 
 
-def test_the_best_of_many_events_is_not_believed_on_the_draws_that_chose_it():
+def test_the_best_of_many_events_is_not_believed_on_the_draws_that_chose_it() -> None:
     rng = np.random.default_rng(5)
     found = [least_privacy_loss(*rng.random((2, 100, 20)), alpha=0.3).epsilon for _ in range(60)]
     assert np.count_nonzero(np.array(found) > 0.0) <= allowed(60, 0.3)

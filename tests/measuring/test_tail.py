@@ -3,25 +3,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.measuring.samples import Floats
 from harness.measuring.tail import curve, smallest_delta, smallest_epsilon, tail_count
-from tests.measuring.test_bounds import allowed
+from tests.measuring.mechanisms import allowed
 
 MOVED = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 2.0]), min_size=1, max_size=40).map(np.array)
 
 
-def test_a_pair_at_epsilon_counts():
+def test_a_pair_at_epsilon_counts() -> None:
     assert tail_count(np.array([0.1, 0.1 + 0.2, 0.5]), 0.3) == (2, 3)
     assert tail_count(np.array([0.3 - 1e-16]), 0.3) == (1, 1)
 
 
 @given(MOVED, st.floats(0, 1))
-def test_limits_enclose_what_was_seen(moved, at):
+def test_limits_enclose_what_was_seen(moved: Floats, at: float) -> None:
     for found in (smallest_delta(moved, 2 * at, 0.1), smallest_epsilon(moved, at, 0.1, largest=2.0)):
         assert 0.0 <= found.lower <= found.value <= found.upper <= 2.0
 
 
 @given(MOVED, st.floats(0.01, 0.9))
-def test_delta_and_epsilon_tell_the_same_story(moved, delta):
+def test_delta_and_epsilon_tell_the_same_story(moved: Floats, delta: float) -> None:
     found = smallest_epsilon(moved, delta, 0.1, largest=2.0)
     if found.upper < 2.0:
         assert smallest_delta(moved, found.upper + 1e-9, 0.1).upper <= delta + 1e-9
@@ -29,7 +30,7 @@ def test_delta_and_epsilon_tell_the_same_story(moved, delta):
         assert smallest_delta(moved, found.lower, 0.1).lower > delta - 1e-9
 
 
-def test_no_pair_among_many_is_no_proof_of_none():
+def test_no_pair_among_many_is_no_proof_of_none() -> None:
     assert smallest_delta(np.zeros(298), 0.1, 0.1).upper > 0.01
     assert smallest_delta(np.zeros(299), 0.1, 0.1).upper < 0.01
     assert smallest_epsilon(np.zeros(298), 0.01, 0.1, largest=2.0).upper == 2.0
@@ -38,7 +39,7 @@ def test_no_pair_among_many_is_no_proof_of_none():
 
 @pytest.mark.parametrize("draws", [50, 1_000])
 @pytest.mark.parametrize("power", [1, 4])
-def test_limits_miss_no_more_often_than_they_say(draws, power):
+def test_limits_miss_no_more_often_than_they_say(draws: int, power: int) -> None:
     rng = np.random.default_rng([draws, power])
     runs, alpha, delta = 400, 0.1, 0.2
     epsilon = 2 * (1 - delta) ** power  # T(ε) = δ for 2 U^power
@@ -51,7 +52,7 @@ def test_limits_miss_no_more_often_than_they_say(draws, power):
     assert missed.sum() > 0
 
 
-def test_limits_of_a_law_with_atoms_miss_no_more_often_than_they_say():
+def test_limits_of_a_law_with_atoms_miss_no_more_often_than_they_say() -> None:
     rng = np.random.default_rng(3)
     runs, alpha = 400, 0.1
     missed = 0
@@ -61,7 +62,7 @@ def test_limits_of_a_law_with_atoms_miss_no_more_often_than_they_say():
     assert missed <= allowed(runs, alpha / 2)
 
 
-def test_a_curve_falls_and_holds_everywhere_at_once():
+def test_a_curve_falls_and_holds_everywhere_at_once() -> None:
     rng = np.random.default_rng(2)
     grid = tuple(np.linspace(0, 2, 21).tolist())
     truth = 1 - np.array(grid) / 2
@@ -75,3 +76,18 @@ def test_a_curve_falls_and_holds_everywhere_at_once():
         assert (found.shares <= found.uppers).all()
         missed += bool(((found.uppers < truth) | (found.lowers > truth)).any())
     assert missed <= allowed(runs, 0.1)
+
+
+def test_infinite_pairs_count_and_may_be_the_limit() -> None:
+    moved = np.array([0.1] * 90 + [np.inf] * 10)
+    assert tail_count(moved, 20.0) == (10, 100)
+    assert smallest_epsilon(moved, 0.0, 0.1, largest=np.inf).value == np.inf
+    assert smallest_epsilon(moved, 0.05, 0.1, largest=np.inf).lower == 0.1
+    assert smallest_epsilon(moved, 0.05, 0.1, largest=np.inf).upper == np.inf
+    assert smallest_epsilon(moved, 0.5, 0.1, largest=np.inf).upper == 0.1
+    assert smallest_delta(moved, np.inf, 0.1).value == 0.1
+
+
+def test_few_pairs_of_an_unbounded_divergence_leave_epsilon_unbounded() -> None:
+    found = smallest_epsilon(np.zeros(10), 0.01, 0.1, largest=np.inf)
+    assert (found.value, found.lower, found.upper) == (0.0, 0.0, np.inf)

@@ -1,8 +1,8 @@
-"""The anonymizers that every door leads to, as callables; `python filters.py NAME` speaks frames."""
+"""The anonymizers that every transport leads to, as callables; `python filters.py NAME` speaks frames."""
 
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -68,8 +68,12 @@ class Known:
         pass
 
 
-FUNCTIONS = {"decades": decades, "noisy": noisy}
-REFERENCE = {"mondrian": lambda: Mondrian(k=3), "laplace": lambda: Laplace(noise_epsilon=0.7)}
+FUNCTIONS: dict[str, Callable[..., pd.DataFrame]] = {"decades": decades, "noisy": noisy}
+REFERENCE: dict[str, Callable[[], Oracle]] = {
+    "mondrian": lambda: Mondrian(k=3),
+    "infeasible": lambda: Mondrian(k=1000),
+    "laplace": lambda: Laplace(noise_epsilon=0.7),
+}
 
 
 def named(name: str) -> Oracle:

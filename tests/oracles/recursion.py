@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
-Row = tuple[tuple, object]  # quasi-identifiers, sensitive value
+from harness.vocabulary.hierarchy import Hierarchy
+
+Row = tuple[tuple[Any, ...], object]  # quasi-identifiers, sensitive value
 
 
 class Scale:
     """One quasi-identifier among the rows of a table: its sort key, and how wide a set of values is."""
 
-    def __init__(self, place: Callable, values: Sequence, hierarchy=None) -> None:
+    def __init__(self, place: Callable[[Any], Any], values: Sequence[Any], hierarchy: Hierarchy | None = None) -> None:
         self.place, self.hierarchy = place, hierarchy
         self.total = self.reach({value for value in values if value is not None})
 
-    def key(self, value) -> tuple:
+    def key(self, value: Any) -> tuple[int, Any]:
         return (0, 0) if value is None else (1, self.place(value))
 
-    def reach(self, values: set):
+    def reach(self, values: set[Any]) -> Any:
         if len(values) < 2:
             return 0
         if self.hierarchy:
@@ -27,15 +30,15 @@ class Scale:
         places = [self.place(value) for value in values]
         return max(places) - min(places)
 
-    def width(self, values: set):
+    def width(self, values: set[Any]) -> Any:
         if None in values and len(values) > 1:
             return 1
         return Fraction(self.reach(values)) / Fraction(self.total) if self.total else 0
 
-    def splits(self, values: list) -> list[list[list[int]]]:
+    def splits(self, values: list[Any]) -> list[list[list[int]]]:
         """The candidate splits of a node in the order of trial, each as lists of positions."""
         if self.hierarchy and None not in values:
-            return [self._children(values)]
+            return [_children(self.hierarchy, values)]
         if self.hierarchy:
             return [_groups([value is not None for value in values])]
         order = sorted(self.key(value) for value in values)
@@ -45,17 +48,25 @@ class Scale:
         tried = [half] if below == half else [at for at in sides if at < len(order)]
         return [_groups([self.key(value) >= order[at] for value in values]) for at in tried]
 
-    def _children(self, values: list) -> list[list[int]]:
-        top = self.hierarchy.lowest_common_ancestor(set(values))
-        children = self.hierarchy.children(top)
-        return _groups([next(c for c in children if value in self.hierarchy.leaves(c)) for value in values])
+
+def _children(hierarchy: Hierarchy, values: list[Any]) -> list[list[int]]:
+    top = hierarchy.lowest_common_ancestor(set(values))
+    children = hierarchy.children(top)
+    return _groups([next(child for child in children if value in hierarchy.leaves(child)) for value in values])
 
 
-def _groups(labels: list) -> list[list[int]]:
+def _groups(labels: list[Any]) -> list[list[int]]:
     return [[i for i, other in enumerate(labels) if other == label] for label in dict.fromkeys(labels)]
 
 
-def allowed(secrets: list, everyone: list, k: int, l: int | None, diversity: str, t: float | None) -> bool:  # noqa: E741
+def allowed(
+    secrets: list[Any],
+    everyone: list[Any],
+    k: int,
+    l: int | None,  # noqa: E741
+    diversity: str,
+    t: float | None,
+) -> bool:
     counts, size = Counter(secrets), len(secrets)
     if size < k:
         return False
@@ -70,7 +81,7 @@ def allowed(secrets: list, everyone: list, k: int, l: int | None, diversity: str
     return drift <= Fraction(t)
 
 
-def classes(rows: list[Row], scales: list[Scale], rule: Callable[[list], bool]) -> list[list[int]]:
+def classes(rows: list[Row], scales: list[Scale], rule: Callable[[list[Any]], bool]) -> list[list[int]]:
     """The classes of the table, as lists of row numbers."""
 
     def cut(node: list[int]) -> list[list[int]]:

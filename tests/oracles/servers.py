@@ -1,6 +1,7 @@
 """Web servers on loopback that do what a test tells them to; nothing of them comes from the project."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,18 +30,20 @@ class Server:
 
 
 @contextmanager
-def serving(reply, context=None) -> Iterator[Server]:
+def serving(
+    reply: Callable[[Request], tuple[int, dict[str, str], bytes]], context: ssl.SSLContext | None = None
+) -> Iterator[Server]:
     """An HTTP/1.1 server that keeps connections open; with an SSL context it is an HTTPS server."""
     server = Server(reply)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def setup(self):
+        def setup(self) -> None:
             server.connections += 1
             super().setup()
 
-        def handle_any(self):
+        def handle_any(self) -> None:
             parts = urlsplit(self.path)
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
@@ -55,13 +58,13 @@ def serving(reply, context=None) -> Iterator[Server]:
 
         do_GET = do_POST = do_PUT = handle_any
 
-        def log_message(self, *_):
+        def log_message(self, *_: object) -> None:
             pass
 
     class Quiet(ThreadingHTTPServer):
         daemon_threads = True
 
-        def handle_error(self, *_):
+        def handle_error(self, *_: object) -> None:
             pass
 
     http = Quiet(("127.0.0.1", 0), Handler)

@@ -88,7 +88,7 @@ def test_a_command_is_seedable_exactly_if_it_mentions_the_seed():
 
 def test_a_command_that_fails_is_quoted_with_its_last_words():
     source = "import sys; sys.stderr.write('a\\n' * 9000 + 'loading\\n\\x1b[31mno such column: ague\\n'); sys.exit(3)"
-    with pytest.raises(OracleError, match=r"status 3; .*loading / \\x1b\[31mno such column: ague") as caught:
+    with pytest.raises(OracleError, match=r"status 3 .*loading / \\x1b\[31mno such column: ague") as caught:
         release(Command(python(source)))
     assert len(str(caught.value)) < 500
 

@@ -10,12 +10,12 @@ PROTOS = Path(__file__).parents[2] / "proto"
 HERE = Path(oracle_pb2.__file__).parent
 
 
-def test_the_generated_messages_are_those_of_the_proto_file():
+def test_the_generated_messages_are_those_of_the_proto_file() -> None:
     pytest.importorskip("grpc_tools", reason="grpcio-tools is not installed")
     assert (HERE / "oracle_pb2.py").read_text() == generate.module(generate.descriptor(PROTOS))
 
 
-def test_the_generated_types_name_every_field_of_the_proto_file():
+def test_the_generated_types_name_every_field_of_the_proto_file() -> None:
     stub = (HERE / "oracle_pb2.pyi").read_text()
     for message in oracle_pb2.DESCRIPTOR.message_types_by_name.values():
         fields = tuple(field.name for field in message.fields)
@@ -24,5 +24,5 @@ def test_the_generated_types_name_every_field_of_the_proto_file():
         assert f"class {message.name}(_message.Message):\n    __slots__ = ({slots})" in stub
 
 
-def test_no_version_of_the_protobuf_runtime_is_refused_by_name():
+def test_no_version_of_the_protobuf_runtime_is_refused_by_name() -> None:
     assert "runtime_version" not in (HERE / "oracle_pb2.py").read_text()

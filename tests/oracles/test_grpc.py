@@ -20,7 +20,7 @@ from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.table import Cells, Table
-from oracles.clients.grpc import Rpc
+from oracles.clients.grpc import GrpcOracle
 from oracles.clients.local import Local
 from oracles.serve.grpc import Tls, serve
 from oracles.serve.handler import Limits
@@ -44,7 +44,7 @@ def served(oracle, **options):
 @contextmanager
 def asking(oracle, *, options=None, **serving):
     with served(oracle, **serving) as server:
-        client = Rpc(server.address, **(options or {}))
+        client = GrpcOracle(server.address, **(options or {}))
         try:
             yield client
         finally:
@@ -63,7 +63,7 @@ def test_an_oracle_far_away_answers_as_it_does_here(function):
     data = dataset()
     here = Local(function)
     with asking(Local(function)) as there:
-        for ask in (Ask(data, seed=3), Ask(data, drop=5, draws=3, seed=3), Ask(data.without(5), draws=3, seed=3)):
+        for ask in (Ask(data, seed=3), Ask(data, drop=(5,), draws=3, seed=3), Ask(data.without((5,)), draws=3, seed=3)):
             assert digests(there, ask) == digests(here, ask)
         assert (there.card.name, there.card.seedable) == (here.card.name, here.card.seedable)
         assert there.card.keeps_data
@@ -83,7 +83,7 @@ class Guessing:
 
 def test_predictions_come_back_bit_for_bit():
     data = dataset()
-    ask = Ask(data, drop=2, about=(53, "male", 60.5), draws=30_000, seed=9)
+    ask = Ask(data, drop=(2,), about=(53, "male", 60.5), draws=30_000, seed=9)
     with asking(Guessing()) as there:
         (here,), (found,) = Guessing().answer(ask), there.answer(ask)
         assert found.rows.tobytes() == here.rows.tobytes()
@@ -93,7 +93,7 @@ def test_many_asks_by_index_send_the_data_once(caplog):
     caplog.set_level(logging.INFO, "oracles.serve")
     data = dataset()
     with asking(Local(decades)) as there, ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda index: digests(there, Ask(data, drop=index % 24)), range(200)))
+        found = list(pool.map(lambda index: digests(there, Ask(data, drop=(index % 24,))), range(200)))
         sent, received = there.traffic
         body = len(messages.pack_dataset(data).SerializeToString())
         assert body < sent < body + 200 * 100
@@ -108,7 +108,7 @@ def test_data_that_the_server_forgot_is_put_again():
     room = len(messages.pack_dataset(other).SerializeToString()) + 2000  # for one of them
     with asking(Local(decades), limits=Limits(kept_bytes=room)) as there:
         for asked in (data, other, data, data):
-            assert digests(there, Ask(asked, drop=1)) == digests(Local(decades), Ask(asked, drop=1))
+            assert digests(there, Ask(asked, drop=(1,))) == digests(Local(decades), Ask(asked, drop=(1,)))
 
 
 def test_data_too_large_for_one_message_is_put():
@@ -151,15 +151,15 @@ def test_a_token_is_asked_for_and_must_be_right(monkeypatch):
     monkeypatch.setenv("RIGHT", "secret")
     monkeypatch.setenv("WRONG", "guess")
     with served(Local(decades), token="secret") as server:
-        assert Rpc(server.address, token_env="RIGHT").card.name
+        assert GrpcOracle(server.address, token_env="RIGHT").card.name
         for options in ({}, {"token_env": "WRONG"}):
             with pytest.raises(Refused, match="needs its token") as caught:
-                Rpc(server.address, **options)
+                GrpcOracle(server.address, **options)
             assert not caught.value.retryable
         with pytest.raises(InputError, match="NOBODY holds no token"):
-            Rpc(server.address, token_env="NOBODY")
+            GrpcOracle(server.address, token_env="NOBODY")
     with pytest.raises(InputError, match="use grpcs://"):
-        Rpc("grpc://192.0.2.1:1", token_env="RIGHT")
+        GrpcOracle("grpc://192.0.2.1:1", token_env="RIGHT")
 
 
 def test_only_loopback_is_served_without_a_token():
@@ -188,17 +188,17 @@ def tls(certificates, clients=None):
 def test_a_certificate_is_checked(certificates):
     with served(Local(decades), tls=tls(certificates)) as server:
         assert server.address.startswith("grpcs://")
-        assert Rpc(server.address, ca=str(certificates / "server.pem")).card.name
+        assert GrpcOracle(server.address, ca=str(certificates / "server.pem")).card.name
         for options in ({}, {"ca": str(certificates / "stranger.pem")}):
             with pytest.raises(OracleError, match=r"grpcs://.*its certificate or ours was refused") as caught:
-                Rpc(server.address, timeout=5, **options)
+                GrpcOracle(server.address, timeout=5, **options)
             assert not caught.value.retryable
             assert str(caught.value).isprintable()
 
 
 def test_a_server_without_tls_is_not_taken_for_one_that_is_busy():
     with served(Local(decades)) as server, pytest.raises(OracleError, match="it does not speak TLS") as caught:
-        Rpc(server.address.replace("grpc://", "grpcs://"), timeout=5)
+        GrpcOracle(server.address.replace("grpc://", "grpcs://"), timeout=5)
     assert not caught.value.retryable
 
 
@@ -208,10 +208,10 @@ def test_both_sides_may_have_to_show_a_certificate(certificates):
 
     with served(Local(decades), tls=tls(certificates, clients=True)) as server:
         ca = str(certificates / "server.pem")
-        assert Rpc(server.address, ca=ca, **files("client")).card.name
+        assert GrpcOracle(server.address, ca=ca, **files("client")).card.name
         for options in ({}, files("stranger")):
             with pytest.raises(OracleError):
-                Rpc(server.address, ca=ca, timeout=5, **options)
+                GrpcOracle(server.address, ca=ca, timeout=5, **options)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_both_sides_may_have_to_show_a_certificate(certificates):
 )
 def test_an_address_or_option_that_cannot_be_meant_is_refused(address, options, match):
     with pytest.raises(InputError, match=match):
-        Rpc(address, **options)
+        GrpcOracle(address, **options)
 
 
 # ---- broken servers
@@ -255,7 +255,7 @@ def broken(answer=None, put=None, description=None, **options):
 
 
 def failure(address, ask=None, **options):
-    client = Rpc(address, **options)
+    client = GrpcOracle(address, **options)
     try:
         with pytest.raises(OracleError) as caught:
             list(client.answer(ask or Ask(dataset())))
@@ -268,7 +268,7 @@ def test_nobody_there_is_told_and_may_be_tried_again():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         with pytest.raises(OracleError, match="UNAVAILABLE") as caught:
-            Rpc(f"grpc://127.0.0.1:{free.getsockname()[1]}", timeout=5)
+            GrpcOracle(f"grpc://127.0.0.1:{free.getsockname()[1]}", timeout=5)
     assert caught.value.retryable
 
 
@@ -372,7 +372,7 @@ def test_a_wrong_token_is_told_with_the_address_and_what_to_do(monkeypatch):
     with served(Local(decades), token="right") as server:
         for options in ({}, {"token_env": "VENDOR_TOKEN"}):
             with pytest.raises(Refused, match=f"{server.address} refused: .*option token_env"):
-                Rpc(server.address, **options)
+                GrpcOracle(server.address, **options)
 
 
 def test_a_card_that_never_comes_is_not_waited_for_as_long_as_an_answer(monkeypatch):
@@ -380,13 +380,13 @@ def test_a_card_that_never_comes_is_not_waited_for_as_long_as_an_answer(monkeypa
     with socket.create_server(("127.0.0.1", 0)) as listener:
         began = time.monotonic()
         with pytest.raises(OracleError, match=r"did not answer within 0\.3 s"):
-            Rpc(f"grpc://127.0.0.1:{listener.getsockname()[1]}")
+            GrpcOracle(f"grpc://127.0.0.1:{listener.getsockname()[1]}")
     assert time.monotonic() - began < 5
 
 
 def test_a_server_that_keeps_other_data_than_it_was_given_is_not_asked():
     with broken(lambda request, context: iter(())) as address:
-        error = failure(address, Ask(dataset(), drop=1))
+        error = failure(address, Ask(dataset(), drop=(1,)))
     assert isinstance(error, ReleaseError)
     assert "keeps the data under 'x'" in str(error)
 
@@ -396,7 +396,7 @@ def test_a_server_of_another_major_version_is_refused():
         broken(description=Description(Card("future"), protocol=(2, 0))) as address,
         pytest.raises(Refused, match="speaks version 2"),
     ):
-        Rpc(address)
+        GrpcOracle(address)
 
 
 def test_a_server_that_is_none_of_ours_is_told_so():
@@ -404,7 +404,7 @@ def test_a_server_that_is_none_of_ours_is_told_so():
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     with pytest.raises(Refused, match=r"does not speak oracle\.v1"):
-        Rpc(f"grpc://127.0.0.1:{port}")
+        GrpcOracle(f"grpc://127.0.0.1:{port}")
     server.stop(0)
 
 
@@ -417,10 +417,10 @@ def test_a_server_that_keeps_nothing_gets_the_data_without_the_row():
         yield from messages.parts([asked[-1].data.table])
 
     with broken(keep, description=Description(Card("simple"))) as address:
-        client = Rpc(address)
-        (table,) = client.answer(Ask(dataset(), drop=4))
+        client = GrpcOracle(address)
+        (table,) = client.answer(Ask(dataset(), drop=(4,)))
         client.close()
-    assert table.digest == dataset().table.without(4).digest
+    assert table.digest == dataset().table.without((4,)).digest
     assert asked[0].drop is None
     assert asked[0].data.sensitive_domain == dataset().sensitive_domain
 
@@ -430,10 +430,10 @@ import sys
 from pathlib import Path
 from harness.vocabulary.oracle import Ask
 from harness.vocabulary.errors import OracleError
-from oracles.clients.grpc import Rpc
+from oracles.clients.grpc import GrpcOracle
 from tests.oracles.filters import dataset
 try:
-    list(Rpc(sys.argv[1]).answer(Ask(dataset())))
+    list(GrpcOracle(sys.argv[1]).answer(Ask(dataset())))
 except OracleError as error:
     # VmHWM and not ru_maxrss: the latter begins with the size of the process that started this one
     peak = Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]
@@ -490,7 +490,7 @@ until_stopped(server, 5.0)
 
 def test_sigterm_lets_the_question_under_way_be_answered():
     with subprocess.Popen([sys.executable, "-c", SLOW], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        client = Rpc(process.stdout.readline().strip())
+        client = GrpcOracle(process.stdout.readline().strip())
         threading.Timer(0.2, process.send_signal, [signal.SIGTERM]).start()
         assert digests(client, Ask(dataset())) == [dataset().digest]
         assert process.wait(10) == 0

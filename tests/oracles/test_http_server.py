@@ -375,7 +375,7 @@ def test_the_references_of_the_document_lead_somewhere():
     ("name", "value"),
     [
         ("Dataset", lambda: json.loads(BODY)),
-        ("Question", lambda: json_form.json_question(Question(DATA, drop=1, about=(1, "x", 2.5), seed=7))),
+        ("Question", lambda: json_form.json_question(Question(DATA, drop=(1,), about=(1, "x", 2.5), seed=7))),
         ("Question", lambda: json.loads(question(draws=3))),
         ("Releases", lambda: json_form.json_releases([DATA.table])),
         ("Problem", lambda: {"code": "BUSY", "message": "later", "retry_after": 1.0}),

@@ -71,7 +71,7 @@ def test_a_failure_that_will_not_pass_is_not_asked_again():
 
 def test_attempts_are_bounded_and_the_last_error_says_how_many_there_were():
     inner = Troubled(*[busy()] * 9)
-    with pytest.raises(OracleError, match=r"busy \(asked 3 times in ") as caught:
+    with pytest.raises(OracleError, match=r"^asked 3 times in .* s: busy") as caught:
         list(patient(inner, attempts=3).answer(Ask(DATA)))
     assert caught.value.retryable
     assert len(inner.asks) == 3
@@ -155,7 +155,7 @@ def scripted(*script):
 
 def test_an_oracle_is_made_again_while_that_may_help():
     assert patiently(scripted(busy(), busy(), "made"), first=0.001) == "made"
-    with pytest.raises(OracleError, match=r"busy \(asked 2 times"):
+    with pytest.raises(OracleError, match=r"^asked 2 times in .* s: busy"):
         patiently(scripted(busy(), busy(), "made"), 2, first=0.001)
     with pytest.raises(OracleError, match=r"^no$"):
         patiently(scripted(OracleError("no"), "made"))
@@ -164,9 +164,9 @@ def test_an_oracle_is_made_again_while_that_may_help():
 @pytest.mark.parametrize("after", [100_000.0, 1e300, float("inf")])
 def test_nobody_sleeps_for_an_oracle_that_wants_to_be_left_alone_for_long(after):
     start = time.monotonic()
-    with pytest.raises(OracleError, match="busy .it is not to be asked again for 3600 s; no more than 60 s"):
+    with pytest.raises(OracleError, match="not to be asked again for 3600 s, and no more than 60 s are waited.*: busy"):
         patiently(scripted(busy(after), "made"))
-    with pytest.raises(OracleError, match="not to be asked again for 3600 s; no more than 300 s"):
+    with pytest.raises(OracleError, match="not to be asked again for 3600 s, and no more than 300 s"):
         list(patient(Troubled(busy(after))).answer(Ask(DATA)))
     assert time.monotonic() - start < 1
 
@@ -290,7 +290,7 @@ def recorded(tmp_path, *asks):
 
 
 def test_a_replay_answers_as_the_oracle_did_without_it(tmp_path):
-    asks = [Ask(DATA, draws=3, seed=4), Ask(DATA, drop=5, seed=4), Ask(DATA, drop=6, seed=4)]
+    asks = [Ask(DATA, draws=3, seed=4), Ask(DATA, drop=(5,), seed=4), Ask(DATA, drop=(6,), seed=4)]
     replaying = Replaying(recorded(tmp_path, *asks))
     for ask in reversed(asks):
         assert digests(replaying.answer(ask)) == digests(Local(noisy).answer(ask))
@@ -299,14 +299,14 @@ def test_a_replay_answers_as_the_oracle_did_without_it(tmp_path):
 
 
 def test_a_question_is_known_by_its_content_not_by_how_it_was_put(tmp_path):
-    replaying = Replaying(recorded(tmp_path, Ask(DATA, drop=5, seed=4)))
-    blind = Ask(DATA.without(5), seed=4)
+    replaying = Replaying(recorded(tmp_path, Ask(DATA, drop=(5,), seed=4)))
+    blind = Ask(DATA.without((5,)), seed=4)
     assert digests(replaying.answer(blind)) == digests(Local(noisy).answer(blind))
 
 
 @pytest.mark.parametrize("other", [{"drop": 6}, {"seed": 5}, {"draws": 2}, {"about": (1, "male", 2.5)}, {"drop": None}])
 def test_an_unknown_question_is_refused_clearly(tmp_path, other):
-    ask = Ask(DATA, drop=5, seed=4)
+    ask = Ask(DATA, drop=(5,), seed=4)
     replaying = Replaying(recorded(tmp_path, ask))
     with pytest.raises(OracleError, match="holds no answer to this question"):
         list(replaying.answer(replace(ask, **other)))

@@ -13,7 +13,7 @@ import pytest
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask
 from oracles.clients.local import Local
-from oracles.clients.persistent_command import Framed
+from oracles.clients.persistent_command import PersistentCommand
 from oracles.wire.messages import Refused
 from tests.oracles.filters import dataset, decades, noisy, travelled
 
@@ -60,7 +60,7 @@ def framed():
     opened = []
 
     def make(command, **options):
-        opened.append(Framed(command, **options))
+        opened.append(PersistentCommand(command, **options))
         return opened[-1]
 
     yield make
@@ -94,7 +94,7 @@ def alive(pid):
 def test_a_process_answers_as_the_callable_does_here(framed, function):
     data = dataset()
     there, here = framed(kit(function.__name__)), Local(function)
-    for ask in (Ask(data, seed=3), Ask(data, drop=5, draws=3, seed=3), Ask(data.without(5), draws=3, seed=3)):
+    for ask in (Ask(data, seed=3), Ask(data, drop=(5,), draws=3, seed=3), Ask(data.without((5,)), draws=3, seed=3)):
         assert digests(there, ask) == digests(here, ask)
     assert there.card.seedable == here.card.seedable
     assert not there.card.in_process
@@ -104,7 +104,7 @@ def test_one_process_answers_many_questions(framed):
     there, data = framed(kit()), dataset()
     before = pid_of(there)
     for index in range(50):
-        list(there.answer(Ask(data, drop=index % 24)))
+        list(there.answer(Ask(data, drop=(index % 24,))))
     assert pid_of(there) == before
     body = len(there._all[0].pack(data))
     assert body < there.traffic[0] < body + 51 * 100  # the data went once
@@ -136,11 +136,11 @@ def test_large_data_and_large_releases_travel_in_pieces(framed):
 
 def test_a_process_that_died_is_started_again(framed):
     there = framed(kit())
-    first = digests(there, Ask(dataset(), drop=1))
+    first = digests(there, Ask(dataset(), drop=(1,)))
     dead = pid_of(there)
     os.kill(dead, signal.SIGKILL)
     time.sleep(0.1)
-    assert digests(there, Ask(dataset(), drop=1)) == first
+    assert digests(there, Ask(dataset(), drop=(1,))) == first
     assert pid_of(there) != dead
 
 
@@ -211,7 +211,7 @@ def test_a_process_that_never_introduces_itself_is_not_waited_for_as_long_as_an_
     monkeypatch.setattr("oracles.clients.persistent_command.STARTING", 0.3)
     began = time.monotonic()
     with pytest.raises(OracleError, match="did not answer in time"):
-        Framed([sys.executable, "-c", "import time; time.sleep(60)"])
+        PersistentCommand([sys.executable, "-c", "import time; time.sleep(60)"])
     assert time.monotonic() - began < 5
 
 
@@ -282,13 +282,13 @@ def test_an_asker_who_leaves_early_leaves_no_rest_behind(framed):
 
 def test_a_process_of_another_major_version_is_refused():
     with pytest.raises(Refused, match="speaks version 2"):
-        Framed(by_hand("time.sleep(9)", major=2))
+        PersistentCommand(by_hand("time.sleep(9)", major=2))
 
 
 @pytest.mark.parametrize(
     ("command", "kind", "match"),
     [
-        ([sys.executable, "-c", "import sys; sys.exit('no licence')"], OracleError, "ended with status 1.*no licence"),
+        ([sys.executable, "-c", "import sys; sys.exit('no licence')"], OracleError, "no licence.*ended with status 1"),
         ([sys.executable, "-c", "print('a,b\\n1,2')"], OracleError, "begins with b'a,b"),
         (["no-such-program"], InputError, "no such program"),
         ("", InputError, "names no command"),
@@ -296,7 +296,7 @@ def test_a_process_of_another_major_version_is_refused():
 )
 def test_a_command_that_does_not_serve_is_told_at_once(command, kind, match):
     with pytest.raises(kind, match=match):
-        Framed(command)
+        PersistentCommand(command)
 
 
 def test_closing_ends_the_process_also_under_a_thread_that_waits(framed):

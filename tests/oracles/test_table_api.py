@@ -9,7 +9,7 @@ import pytest
 
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask
-from oracles.clients.table_api import Plain
+from oracles.clients.table_api import TableApi
 from tests.oracles.filters import dataset, decades, noisy, travelled
 from tests.oracles.servers import serving
 
@@ -26,7 +26,7 @@ def csv_vendor(request):
 
 
 def released(server, plain, **options):
-    oracle = Plain(server.address, plain=plain, **options)
+    oracle = TableApi(server.address, plain=plain, **options)
     (table,) = oracle.answer(Ask(DATA, seed=11))
     return table.to_frame()
 
@@ -47,7 +47,7 @@ def test_a_csv_is_posted_and_a_csv_comes_back():
 
 def test_connections_are_used_again():
     with serving(csv_vendor) as server:
-        oracle = Plain(server.address, plain={})
+        oracle = TableApi(server.address, plain={})
         assert len(list(oracle.answer(Ask(DATA, draws=5)))) == 5
         assert server.connections == 1
         sent, received = oracle.traffic
@@ -65,7 +65,7 @@ def test_the_seed_goes_where_the_vendor_wants_it(seed):
         return 200, CSV, b"age,illness\n1,flu\n"
 
     with serving(vendor) as server:
-        oracle = Plain(server.address, plain={"seed": seed, "field": "table" if "field" in seed else None})
+        oracle = TableApi(server.address, plain={"seed": seed, "field": "table" if "field" in seed else None})
         list(oracle.answer(Ask(DATA, draws=3, seed=2**62)))
     assert seen == [str(2**62 + draw) for draw in range(3)]
     assert oracle.card.seedable
@@ -201,11 +201,11 @@ def test_json_that_is_no_release_is_explained(body, complaint):
 )
 def test_a_mapping_that_makes_no_sense_is_refused_at_birth(plain, complaint):
     with pytest.raises(InputError, match=complaint):
-        Plain("http://127.0.0.1:1", plain=plain)
+        TableApi("http://127.0.0.1:1", plain=plain)
 
 
 def test_a_plain_oracle_travels_by_recipe():
     with serving(csv_vendor) as server:
-        oracle = travelled(Plain(server.address, plain={"path": "/a"}, name="vendor", randomized=False))
+        oracle = travelled(TableApi(server.address, plain={"path": "/a"}, name="vendor", randomized=False))
         assert len(list(oracle.answer(Ask(DATA)))) == 1
         assert (oracle.card.name, oracle.card.randomized, oracle.card.keeps_data) == ("vendor", False, False)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import oracles
 from harness.vocabulary.errors import OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card
-from oracles.clients.http import Rest
+from oracles.clients.http import HttpOracle
 from oracles.untrusted import LONGEST_NAME, LONGEST_PAUSE, MOST_COLUMNS, last_words, pause, quoted
 from oracles.wire import json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
@@ -128,7 +128,7 @@ def test_a_problem_with_an_endless_number_is_told_in_one_line():
         return 429, JSON, json.dumps({"code": "BUSY", "message": "later\x1b", "retry_after": HUGE}).encode()
 
     with serving(reply) as server, pytest.raises(Refused, match=r"refused: 'later.x1b'") as caught:
-        list(Rest(server.address).answer(Ask(dataset())))
+        list(HttpOracle(server.address).answer(Ask(dataset())))
     assert caught.value.retry_after == LONGEST_PAUSE
 
 
@@ -136,7 +136,7 @@ def test_a_card_that_wants_to_be_asked_tomorrow_ends_the_opening_at_once():
     began = time.monotonic()
     with (
         serving(lambda request: (503, {"Retry-After": "100000"}, b"")) as server,
-        pytest.raises(OracleError, match="not to be asked again for 3600 s; no more than 60 s are waited"),
+        pytest.raises(OracleError, match="not to be asked again for 3600 s, and no more than 60 s are waited"),
     ):
         oracles.open(server.address)
     assert time.monotonic() - began < 5

@@ -80,32 +80,44 @@ class PutReply(_message.Message):
     def __init__(self, digest: _Optional[str] = ...) -> None: ...
 
 class AnswerRequest(_message.Message):
-    __slots__ = ("dataset", "digest", "drop", "about", "draws", "seed")
+    __slots__ = ("dataset", "digest", "without", "drop", "about", "draws", "seed")
     DATASET_FIELD_NUMBER: _ClassVar[int]
     DIGEST_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_FIELD_NUMBER: _ClassVar[int]
     DROP_FIELD_NUMBER: _ClassVar[int]
     ABOUT_FIELD_NUMBER: _ClassVar[int]
     DRAWS_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     dataset: Dataset
     digest: str
+    without: Without
     drop: int
     about: _containers.RepeatedCompositeFieldContainer[Cell]
     draws: int
     seed: int
-    def __init__(self, dataset: _Optional[_Union[Dataset, _Mapping]] = ..., digest: _Optional[str] = ..., drop: _Optional[int] = ..., about: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ..., draws: _Optional[int] = ..., seed: _Optional[int] = ...) -> None: ...
+    def __init__(self, dataset: _Optional[_Union[Dataset, _Mapping]] = ..., digest: _Optional[str] = ..., without: _Optional[_Union[Without, _Mapping]] = ..., drop: _Optional[int] = ..., about: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ..., draws: _Optional[int] = ..., seed: _Optional[int] = ...) -> None: ...
+
+class Without(_message.Message):
+    __slots__ = ("digest", "rows")
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    digest: str
+    rows: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, digest: _Optional[str] = ..., rows: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Part(_message.Message):
-    __slots__ = ("draw", "table", "predictions", "more")
+    __slots__ = ("draw", "table", "predictions", "more", "notes")
     DRAW_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]
     PREDICTIONS_FIELD_NUMBER: _ClassVar[int]
     MORE_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
     draw: int
     table: Table
     predictions: Predictions
     more: bool
-    def __init__(self, draw: _Optional[int] = ..., table: _Optional[_Union[Table, _Mapping]] = ..., predictions: _Optional[_Union[Predictions, _Mapping]] = ..., more: _Optional[bool] = ...) -> None: ...
+    notes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, draw: _Optional[int] = ..., table: _Optional[_Union[Table, _Mapping]] = ..., predictions: _Optional[_Union[Predictions, _Mapping]] = ..., more: _Optional[bool] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Predictions(_message.Message):
     __slots__ = ("values", "rows")

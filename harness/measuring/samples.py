@@ -1,20 +1,22 @@
-"""How far apart two sets of predictions lie; knows arrays (draws, n) with rows on the simplex, nothing else.
+"""Draws of predictions, checked once, and W₁ between the laws of their coordinates; knows arrays, nothing else.
 
-Every distance offered is a multiple of Σⱼ W₁(Pⱼ, P⁻ⱼ), the earth mover's distance of each coordinate's law,
-so one estimate and one set of bounds serve them all. The Kullback-Leibler and max divergences and the earth
-mover's distance over a hierarchy of sensitive values are not multiples of it: each would come with its own
-estimator and bounds, and then be listed here.
+`Samples` are the predictions of one side, one row per draw, each a point of the n-simplex. `Coordinates` are what a
+distance looks at: the confidences themselves, or sums of them such as the confidence below a node of a hierarchy.
+W₁ between two empirical laws is the mean gap of their order statistics (v2, eq. 1); most of the work below is to
+sort as few of many draws as possible.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.errors import InputError
 
 Floats = npt.NDArray[np.float64]
+Transform = Callable[[Floats], Floats]  # confidences [n, draws] to coordinates [coordinates, draws]
 
 # Rows may miss the simplex by the rounding of a release printed with a few decimals, no more: every
 # confidence bound rests on ‖x − y‖₁ ≤ 2.
@@ -25,42 +27,26 @@ CELLS = 32_768  # of the grid that saves most of the sorting
 MANY = 8_000  # draws, from which the grid is faster than a sort
 
 
-@dataclass(frozen=True)
-class Distance:
-    """A named multiple of Σⱼ EMDⱼ."""
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """The draws of each coordinate in one piece of memory; sorted once, and only if somebody needs it."""
 
-    name: str
-    scale: float
-    describes: str
+    columns: Floats  # [coordinates, draws]
 
-    @property
-    def largest(self) -> float:
-        """The distance of two certain, different predictions."""
-        return 2.0 * self.scale
+    def __len__(self) -> int:
+        return int(self.columns.shape[1])
 
-
-DISTANCES = {
-    distance.name: distance
-    for distance in (
-        Distance("emd", 1.0, "sum over sensitive values of the earth mover's distance of their confidence"),
-        Distance("total-variation", 0.5, "half that sum: the earth mover's distance at unit ground distance"),
-        Distance("quarter", 0.25, "a quarter of that sum, as printed in the first version of the paper"),
-    )
-}
-
-
-def named(name: str) -> Distance:
-    """The distance of that name."""
-    if name not in DISTANCES:
-        raise InputError(f"no distance is called {name!r}; {did_you_mean(str(name), DISTANCES)}")
-    return DISTANCES[name]
+    @cached_property
+    def ordered(self) -> Floats:
+        """The order statistics of each coordinate.  # [coordinates, draws]"""
+        return np.sort(self.columns, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
     """The draws of one side, checked once; turned and sorted once, and only if somebody needs it."""
 
-    draws: Floats  # (draws, n)
+    draws: Floats  # [draws, n]
 
     def __post_init__(self) -> None:
         draws = np.asarray(self.draws, dtype=np.float64)
@@ -80,14 +66,39 @@ class Samples:
         return int(self.draws.shape[1])
 
     @cached_property
+    def coordinates(self) -> Coordinates:
+        """The confidence in each value."""
+        return Coordinates(np.ascontiguousarray(self.draws.T))
+
+    @property
     def columns(self) -> Floats:
-        """The draws of each value in one piece of memory."""  # (n, draws)
-        return np.ascontiguousarray(self.draws.T)
+        """The draws of each value in one piece of memory.  # [n, draws]"""
+        return self.coordinates.columns
+
+    @property
+    def ordered(self) -> Floats:
+        """The order statistics of each value.  # [n, draws]"""
+        return self.coordinates.ordered
 
     @cached_property
-    def ordered(self) -> Floats:
-        """The order statistics of each value."""  # (n, draws)
-        return np.sort(self.columns, axis=1)
+    def normalised(self) -> Floats:
+        """The draws without what the tolerance let pass: nothing negative, and rows that sum to 1.  # [draws, n]"""
+        return on_simplex(self.draws)
+
+    def under(self, transform: Transform) -> Coordinates:
+        """The coordinates that a transform makes of the draws; those of the last transform are kept."""
+        last: tuple[Transform, Coordinates] | None = self.__dict__.get("_under")
+        if last is None or last[0] != transform:
+            last = transform, Coordinates(transform(np.ascontiguousarray(self.normalised.T)))
+            object.__setattr__(self, "_under", last)
+        return last[1]
+
+
+def on_simplex(rows: Floats) -> Floats:
+    """Rows within the tolerance of the simplex as points of it.  # [..., n]"""
+    points: Floats = np.maximum(rows, 0.0)
+    points /= points.sum(axis=-1, keepdims=True)
+    return points
 
 
 def as_samples(draws: Floats | Samples) -> Samples:
@@ -103,19 +114,23 @@ def same_values(present: Floats | Samples, absent: Floats | Samples) -> tuple[Sa
     return x, y
 
 
-def paired(present: Floats | Samples, absent: Floats | Samples) -> Floats:
-    """‖xₖ − yₖ‖₁ of each pair of draws."""  # (draws,)
+def same_draws(present: Floats | Samples, absent: Floats | Samples) -> tuple[Samples, Samples]:
+    """Both sides as samples whose draws pair up."""
     x, y = same_values(present, absent)
     if len(x) != len(y):
         raise InputError(f"pairs need as many draws on both sides; got {len(x)} present and {len(y)} absent")
+    return x, y
+
+
+def pair_lengths(x: Coordinates, y: Coordinates, largest: float) -> Floats:
+    """‖xₖ − yₖ‖₁ of each pair of draws, which rounding must not carry beyond `largest`.  # [draws]"""
     gaps = x.columns - y.columns
     lengths: Floats = np.abs(gaps, out=gaps).sum(axis=0)
-    return np.minimum(lengths, 2.0, out=lengths)
+    return np.minimum(lengths, largest, out=lengths)
 
 
-def per_value(present: Floats | Samples, absent: Floats | Samples) -> Floats:
-    """W₁ of the two empirical laws of each value (v2, eq. 1)."""  # (n,)
-    x, y = same_values(present, absent)
+def wasserstein(x: Coordinates, y: Coordinates) -> Floats:
+    """W₁ of the two empirical laws of each coordinate (v2, eq. 1).  # [coordinates]"""
     if len(x) != len(y):
         return _unequal(x.ordered, y.ordered)
     if len(x) < MANY:
@@ -125,7 +140,7 @@ def per_value(present: Floats | Samples, absent: Floats | Samples) -> Floats:
 
 
 def _of_many(x: Floats, y: Floats) -> float:
-    """W₁ of one value, at once if all pairs moved one way: then x₍ₖ₎ ≥ y₍ₖ₎ (or ≤) for every k too."""
+    """W₁ of one coordinate, at once if all pairs moved one way: then x₍ₖ₎ ≥ y₍ₖ₎ (or ≤) for every k too."""
     moved = x - y
     return abs(float(moved.mean())) if moved.min() >= 0 or moved.max() <= 0 else _by_cells(x, y)
 

@@ -1,0 +1,309 @@
+"""From the events of an audit to everything that is told about it, as plain data: the content of report.json.
+
+A function of the plan (as plain data) and the events alone: equal audits give equal reports byte for byte, and
+`harness verify` compiles the report again from the journal and compares every leaf.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from harness.auditing.events import Event, OracleProfile, Selected
+from harness.auditing.finding import Finding, plain_number, to_plain
+from harness.auditing.grid import epsilons
+from harness.auditing.plan import Claim
+from harness.auditing.probe import REPEATS, unlikelier_than
+from harness.auditing.state import AuditState
+from harness.auditing.verdict import Circumstances, Pair, Verdict, judge_pairs, overall
+from harness.measuring.tail import curve
+from harness.vocabulary.errors import JournalError
+from harness.vocabulary.oracle import Card
+
+FORMAT = 2  # of report.json
+THRESHOLDS = (1e-3, 10**-2.5, 1e-2, 1e-1)  # v1 §3.4.2 quotes the share above 10^-2.5
+ALL_VECTORS, WORST_VECTORS = 1_000, 100  # findings of a pair with vectors: all of so many, else the worst
+
+Plain = dict[str, Any]
+
+
+def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
+    """The report of an audit that has come to its end."""
+    state = AuditState.fold(spec, events)
+    profile, selected = state.profile, state.selected
+    if profile is None or selected is None:
+        raise JournalError("the audit had not begun to examine records; run it again to go on")
+    if state.missing or state.closed is None:
+        raise JournalError(f"the audit is not finished, {state.missing} records are missing; run it again to go on")
+    findings = tuple(state.all_findings())
+    around = Circumstances(
+        population=spec["data"]["population"],
+        random=frozenset(selected.random),
+        coupled=profile.coupled,
+        unit="record" if spec["data"]["person"] is None else "person",
+        unprovable=frozenset(
+            secret["name"]
+            for secret, divergence in zip(spec["secrets"], spec["divergence"], strict=True)
+            if divergence["proves"] == "nothing"
+        ),
+    )
+    verdicts = judge_pairs(findings, state.claim, around)
+    groups = {pair: [one for one in findings if (one.adversary, one.secret) == pair] for pair in verdicts}
+    results = [_result(spec, state, pair, groups[pair], verdict) for pair, verdict in verdicts.items()]
+    return {
+        "format": FORMAT,
+        "verdict": _plain_verdict(overall(verdicts)),
+        "results": results,
+        "notes": _notes(state, results, around),
+        "assumptions": _assumptions(spec, profile, selected, findings),
+        "plan": spec,
+        "plan_digest": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(),
+        "oracle": {
+            "card": _plain_card(profile.card),
+            "coupled": profile.coupled,
+            "row_order_invariant": profile.row_order_invariant,
+        },
+        "selection": {
+            "persons": len(selected.persons),
+            "examined": len(selected.examined),
+            "at_random": len(selected.random),
+            "looks": [asdict(look) for look in selected.looks],
+        },
+        "findings": [to_plain(finding) for finding in _with_few_vectors(findings, groups)],
+    }
+
+
+def _plain_card(card: Card) -> Plain:
+    noise = card.noise_epsilon
+    return {**asdict(card), "noise_epsilon": None if noise is None else plain_number(noise)}
+
+
+def _plain_verdict(verdict: Verdict) -> Plain:
+    plain = asdict(verdict)
+    certificate = plain["certificate"]
+    return {
+        **plain,
+        "outcome": verdict.outcome.value,
+        "epsilon": plain_number(verdict.epsilon),
+        "rows": list(verdict.rows),
+        "certificate": certificate and {**certificate, "share": verdict.certificate and verdict.certificate.share},
+    }
+
+
+def _result(
+    spec: Mapping[str, Any], state: AuditState, pair: Pair, findings: Sequence[Finding], verdict: Verdict
+) -> Plain:
+    """All that is told about one adversary and one secret."""
+    measured = [finding for finding in findings if finding.failure is None]
+    number = [secret["name"] for secret in spec["secrets"]].index(pair[1])
+    result: Plain = {
+        "adversary": pair[0],
+        "secret": pair[1],
+        "distance": spec["divergence"][number]["name"],
+        "describes": spec["divergence"][number]["describes"],
+        "verdict": _plain_verdict(verdict),
+        "exact": all(finding.exact for finding in findings),
+        "failures": len(findings) - len(measured),
+        "draws": sorted({finding.draws for finding in measured}),
+    }
+    if not measured:
+        return result
+    return {
+        **result,
+        "statistics": _statistics(measured, state.claim),
+        "uncovered": {
+            side: sum(finding.uncovered[place] > 0 for finding in measured)
+            for place, side in enumerate(("present", "absent"))
+        },
+        "curve": _curve(measured, float(spec["divergence"][number]["reach"])),
+        **_at_the_claim(measured),
+        "privacy_loss": _privacy_loss(measured, state.profile),
+    }
+
+
+def _statistics(findings: Sequence[Finding], claim: Claim) -> Plain:
+    distances = np.array([finding.distance for finding in findings])
+    floors = [finding.floor for finding in findings if finding.floor is not None]
+    thresholds = sorted({*THRESHOLDS, claim.epsilon})
+    infinite = bool(np.isinf(distances).any())
+    return {
+        "largest": plain_number(float(distances.max())),
+        "mean": "inf" if infinite else float(distances.mean()),
+        "deviation": None if infinite else float(distances.std()),
+        "share_at_or_above": {f"{limit:.4g}": float((distances >= limit).mean()) for limit in thresholds},
+        "share_of_changed_predictions": float(np.mean([finding.changed for finding in findings])),
+        "floor": float(np.mean(floors)) if floors else None,
+        "by_decade": _by_decade(distances),
+    }
+
+
+def _by_decade(distances: np.ndarray[Any, Any]) -> list[Plain]:
+    edges = [0.0, *(10.0**power for power in range(-5, 1)), np.inf]
+    counts = np.histogram(distances[np.isfinite(distances)], edges)[0]
+    counts[-1] += int(np.isinf(distances).sum())
+    return [{"from": edge, "count": int(count)} for edge, count in zip(edges[:-1], counts, strict=True)]
+
+
+def _curve(findings: Sequence[Finding], reach: float) -> list[Plain]:
+    """(ε, δ): the largest share of pairs at or above each ε, in a band that holds for all persons and ε at once.
+
+    Exact when nothing is random: a person lies at or above ε, or does not.
+    """
+    grid = epsilons(reach)
+    if all(finding.exact for finding in findings):
+        largest = max(finding.distance for finding in findings)
+        shares = lowers = uppers = np.array([float(largest >= epsilon) for epsilon in grid])
+    else:
+        curves = [curve(finding.exceedances, finding.draws, finding.alpha) for finding in findings]
+        shares, lowers, uppers = (
+            np.max([getattr(each, part) for each in curves], axis=0) for part in ("shares", "lowers", "uppers")
+        )
+    columns = zip(grid, shares.tolist(), lowers.tolist(), uppers.tolist(), strict=True)
+    return [dict(zip(("epsilon", "delta", "lower", "upper"), point, strict=True)) for point in columns]
+
+
+def _at_the_claim(findings: Sequence[Finding]) -> Plain:
+    """The claim read both ways, over all persons: δ at its ε, ε at its δ, each with limits and the person it is of.
+
+    `indifferentiability` is the δ of v2, Definition 1: the largest distance itself.
+    """
+    worst = max(findings, key=lambda finding: (finding.distance, -finding.person))
+    read: Plain = {}
+    for name, field in (("smallest_delta", "delta_at_epsilon"), ("smallest_epsilon", "epsilon_at_delta")):
+        limits = [(getattr(finding, field), finding.person) for finding in findings]
+        most, witness = max(limits, key=lambda one: (one[0].value, one[0].upper, -one[1]))
+        ends = {end: plain_number(max(getattr(each, end) for each, _ in limits)) for end in ("lower", "upper")}
+        read[name] = {"value": plain_number(most.value), **ends, "witness": witness}
+    read["indifferentiability"] = {
+        "value": plain_number(worst.distance),
+        "lower": plain_number(max(finding.lower for finding in findings)),
+        "upper": plain_number(max(finding.upper for finding in findings)),
+        "witness": worst.person,
+    }
+    return read
+
+
+def _privacy_loss(findings: Sequence[Finding], profile: OracleProfile | None) -> Plain | None:
+    """The differential privacy that is claimed, and the largest loss that the draws prove."""
+    losses = [(finding.privacy_loss, -finding.person) for finding in findings if finding.privacy_loss is not None]
+    claimed = profile.card.noise_epsilon if profile is not None else None
+    if claimed is None or not losses:
+        return None
+    most, person = max(losses)
+    return {"claimed": claimed, "at_least": most, "witness": -person, "refuted": most > claimed}
+
+
+def _notes(state: AuditState, results: Sequence[Plain], around: Circumstances) -> list[str]:
+    """What was odd about the oracle and its releases, each once, with the number of persons it was seen at."""
+    assert state.profile is not None
+    at_first = dict.fromkeys(state.profile.notes)
+    for drawn in state.drawn.values():
+        at_first.update(dict.fromkeys(drawn.notes))
+    if state.closed is not None:
+        at_first.update(dict.fromkeys(state.closed.notes))
+    later = [
+        f"{note} (without {count} of the {around.unit}s)" for note, count in state.notes.items() if note not in at_first
+    ]
+    return [*at_first, *sorted(later), *_uncovered(results, around), *_refuted(state.claim, results, around)]
+
+
+def _uncovered(results: Sequence[Plain], around: Circumstances) -> list[str]:
+    """How often an adversary had no evidence about a person and fell back on the frequencies of the whole release."""
+    notes = []
+    for result in results:
+        present, absent = (result.get("uncovered", {}).get(side, 0) for side in ("present", "absent"))
+        if present or absent:
+            notes.append(
+                f"{result['adversary']}, {result['secret']}: no released row is evidence about {present} of the "
+                f"{around.unit}s with their own rows in the data, and about {absent} without; the frequencies of the "
+                "whole release were taken instead"
+            )
+    return notes
+
+
+def _refuted(claim: Claim, results: Sequence[Plain], around: Circumstances) -> list[str]:
+    """A claim of differential privacy that the draws contradict."""
+    losses = [result["privacy_loss"] for result in results if result.get("privacy_loss")]
+    return [
+        f"the oracle claims differential privacy with noise_epsilon = {loss['claimed']:g}, but {around.unit} "
+        f"{loss['witness']} shows at least {loss['at_least']:.3g} ({claim.confidence:.0%} confidence)"
+        for loss in losses
+        if loss["refuted"]
+    ]
+
+
+def _assumptions(
+    spec: Mapping[str, Any], profile: OracleProfile, selected: Selected, findings: Sequence[Finding]
+) -> list[str]:
+    """What a reader must grant, or know, before relying on the verdict."""
+    claim, data, unit = Claim(**spec["claim"]), spec["data"], "record"
+    lines = [_who_infers(profile, selected)]
+    if data["person"] is None:
+        lines.append("every person has one record, and the quasi-identifiers are what the adversary knows")
+    else:
+        unit = "person"
+        lines.append(
+            f"a person is all rows with one {data['person']!r}; she is left out with all of them, and her distance is "
+            "the largest over her rows; the quasi-identifiers are what the adversary knows"
+        )
+    if any(selected.exact):
+        often = unlikelier_than(claim.confidence)
+        lines.append(
+            f"f answered {REPEATS} equal questions equally and is treated as deterministic; that alone says only that "
+            f"different answers come less than {often:.0%} of the time; distances are then exact"
+        )
+    if not all(selected.exact):
+        lines.append(
+            f"all {len(findings)} intervals hold together with {claim.confidence:.0%} confidence (union bound over "
+            f"{unit}s, adversaries and secrets); so do all tails, the curves, all privacy losses, each alone"
+        )
+        lines.append(
+            "both sides were drawn with the same seeds, which leaves each side's law as it is"
+            if profile.coupled
+            else "both sides were drawn independently, so distances carry f's own noise: compare with the floor"
+        )
+    blind = spec["blind"] if spec["blind"] is not None else not profile.card.in_process
+    lines.append(
+        f"f was told which {unit} is left out, and is trusted not to use that"
+        if profile.card.keeps_data and not blind
+        else f"f was given D without the {unit} as just another table"
+    )
+    if data["dropped"]:
+        lines.append(
+            f"{data['dropped']} rows with missing values were left out, {data['rows']} remain; rows are named as in "
+            "the source"
+        )
+    if len(selected.examined) < len(selected.persons):
+        lines.append(
+            f"{len(selected.examined)} {unit}s were examined for all {len(selected.persons)}: the oracle vouches that "
+            f"the order of rows makes no difference, a permuted table agreed, so equal {unit}s need one examination"
+        )
+    return lines
+
+
+def _who_infers(profile: OracleProfile, selected: Selected) -> str:
+    if profile.card.releases == "predictions":
+        return "f releases predictions itself, and these are compared as they are; no other adversary was tried"
+    names = "; ".join(selected.adversaries)
+    many = "the adversary is" if len(selected.adversaries) == 1 else f"{len(selected.adversaries)} adversaries:"
+    return f"{many} {names}; another may infer more"
+
+
+def _with_few_vectors(findings: Sequence[Finding], groups: Mapping[Pair, Sequence[Finding]]) -> list[Finding]:
+    """Large reports keep the vectors of the worst findings only."""
+    keep: set[tuple[str, str, int]] = set()
+    for (adversary, secret), group in groups.items():
+        worst = sorted(group, key=lambda finding: (-finding.distance, finding.person))
+        chosen = worst if len(worst) <= ALL_VECTORS else worst[:WORST_VECTORS]
+        keep.update((adversary, secret, finding.person) for finding in chosen)
+    return [
+        finding
+        if (finding.adversary, finding.secret, finding.person) in keep
+        else replace(finding, present=None, absent=None, per_value=None)
+        for finding in findings
+    ]

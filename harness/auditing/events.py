@@ -1,0 +1,277 @@
+"""What happens in an audit, in order, as values: the journal holds them, everything else is a fold over them.
+
+    Probed      is the oracle what its card says, and how may its draws be paired
+    Selected    who is examined, with how many draws, at which error level
+    Drawn       f(D) was drawn for one purpose; the draws themselves are kept beside the journal
+    Resumed     an interrupted audit went on, after the oracle was recognised
+    Examined    all measurements of one person at one look
+    Failed      the oracle failed on one person, and the audit stopped there
+    Closed      the last question was asked; further draws may still follow, then the last Closed counts
+
+Knows numbers and names; no oracle, no disk and no dataset.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from harness.measuring.tail import Limits
+from harness.vocabulary.errors import JournalError, did_you_mean
+from harness.vocabulary.oracle import Card
+
+Entry = dict[str, Any]
+Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class OracleProfile:
+    """What the first questions taught about an oracle."""
+
+    card: Card  # as far as it was believed
+    coupled: bool  # both sides can be drawn with the same seeds
+    row_order_invariant: bool  # equal persons need one examination only
+    notes: tuple[str, ...]
+    first: str  # digest of the first answer, to recognise the oracle by
+
+
+@dataclass(frozen=True)
+class Look:
+    """One time of drawing (as in group-sequential tests): `draws` fresh draws a side, judged at error level `alpha`
+    per person, adversary and secret.
+    """
+
+    number: int
+    draws: int
+    alpha: float
+
+
+@dataclass(frozen=True)
+class Probed:
+    name: ClassVar = "probed"
+    profile: OracleProfile
+
+    def entry(self) -> Entry:
+        return {**asdict(self.profile), "notes": list(self.profile.notes)}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Probed:
+        fixed = {"card": Card(**entry["card"]), "notes": tuple(entry["notes"])}
+        return cls(OracleProfile(**{**entry, **fixed}))
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The persons to examine, the duplicates that each represents, and the looks at them."""
+
+    name: ClassVar = "selected"
+    persons: tuple[int, ...]  # all that findings will speak of
+    random: tuple[int, ...]  # those of them drawn at random, who stand for the others
+    duplicates: tuple[tuple[int, ...], ...]  # equal persons, of whom only the first is examined; () when none are
+    rows: tuple[tuple[int, ...], ...] | None  # rows of the source of each person; None: person and row are one
+    adversaries: tuple[str, ...]
+    exact: tuple[bool, ...]  # per adversary: chance plays no part
+    looks: tuple[Look, ...]
+
+    @property
+    def examined(self) -> tuple[int, ...]:
+        return tuple(group[0] for group in self.duplicates) or self.persons
+
+    def entry(self) -> Entry:
+        everyone = list(range(len(self.persons)))
+        return {
+            "persons": len(self.persons) if list(self.persons) == everyone else list(self.persons),
+            "random": len(self.random) if list(self.random) == everyone else list(self.random),
+            "duplicates": [list(group) for group in self.duplicates],
+            "rows": None if self.rows is None else [list(rows) for rows in self.rows],
+            "adversaries": list(self.adversaries),
+            "exact": list(self.exact),
+            "looks": [asdict(look) for look in self.looks],
+        }
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Selected:
+        persons, chosen = (
+            tuple(range(members)) if isinstance(members := entry[key], int) else tuple(members)
+            for key in ("persons", "random")
+        )
+        rows = entry["rows"]
+        return cls(
+            persons,
+            chosen,
+            tuple(map(tuple, entry["duplicates"])),
+            None if rows is None else tuple(map(tuple, rows)),
+            tuple(entry["adversaries"]),
+            tuple(entry["exact"]),
+            tuple(Look(**look) for look in entry["looks"]),
+        )
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Draws of f(D) for one purpose: a look, the choice of risky persons, or the comparison of early with late."""
+
+    name: ClassVar = "drawn"
+    purpose: str
+    question: int  # number of the question in the plan
+    digests: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def entry(self) -> Entry:
+        return {**vars(self), "digests": list(self.digests), "notes": list(self.notes)}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Drawn:
+        return cls(entry["purpose"], entry["question"], tuple(entry["digests"]), tuple(entry["notes"]))
+
+
+@dataclass(frozen=True)
+class Resumed:
+    name: ClassVar = "resumed"
+
+    def entry(self) -> Entry:
+        return {}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Resumed:
+        return cls()
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one adversary's inference about one secret at one row of a person was, with and without her.
+
+    `failure` says why there is none. Chance plays no part where `draws` is 1 and there are no limits of a tail.
+    """
+
+    adversary: int
+    secret: int
+    row: int  # place among the rows of the person, in the order of the data
+    distance: float = 0.0
+    lower: float = 0.0
+    upper: float = 0.0
+    present: Vector = ()  # M(qⁱ), the mean when there are draws
+    absent: Vector = ()  # M⁻ⁱ(qⁱ)
+    per_value: Vector = ()
+    draws: int = 1
+    floor: float | None = None  # what sampling noise alone would show
+    delta_at_epsilon: Limits | None = None  # how often a pair of draws is ε or more apart (v1, Definition 1)
+    epsilon_at_delta: Limits | None = None  # beyond what distance pairs lie no more often than the claimed δ
+    exceedances: tuple[int, ...] = ()  # pairs at or above each ε of the grid
+    privacy_loss: float | None = None  # lower bound on the ε of differential privacy, where one is claimed
+    draws_needed: int | None = None  # about how many draws would settle it; None when settled or when none would
+    uncovered: tuple[int, int] = (0, 0)  # draws with and without her in which no released row was evidence about her
+    failure: str | None = None
+
+    def entry(self) -> Entry:
+        """Plain data without what is at its default; vectors in base64, exact to the bit."""
+        plain: Entry = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value != item.default:
+                plain[item.name] = _packed(item.name, value)
+        return plain
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Measurement:
+        return cls(**{key: _unpacked(key, value) for key, value in entry.items()})
+
+
+VECTORS = ("present", "absent", "per_value")
+LIMITS = ("delta_at_epsilon", "epsilon_at_delta")
+
+
+def _packed(key: str, value: Any) -> Any:
+    if key in VECTORS:
+        return base64.b64encode(np.array(value, dtype="<f8").tobytes()).decode()
+    if key in LIMITS:
+        return [_plain(number) for number in (value.value, value.lower, value.upper)]
+    return list(value) if isinstance(value, tuple) else _plain(value)
+
+
+def _unpacked(key: str, value: Any) -> Any:
+    if key in VECTORS:
+        return tuple(np.frombuffer(base64.b64decode(value), dtype="<f8").tolist())
+    if key in LIMITS:
+        return Limits(*map(float, value))
+    if key in ("distance", "lower", "upper", "floor"):
+        return float(value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinity: it is written as the text "inf", which float() reads."""
+    return "inf" if value == float("inf") else value
+
+
+@dataclass(frozen=True)
+class Examined:
+    """All measurements of one person at one look: every adversary, every secret, each of her distinct rows."""
+
+    name: ClassVar = "examined"
+    person: int
+    look: int
+    measurements: tuple[Measurement, ...]
+    notes: tuple[str, ...] = ()  # what was odd about the releases without her
+
+    def entry(self) -> Entry:
+        measured = [measurement.entry() for measurement in self.measurements]
+        return {"person": self.person, "look": self.look, "measurements": measured, "notes": list(self.notes)}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Examined:
+        measured = tuple(map(Measurement.from_entry, entry["measurements"]))
+        return cls(entry["person"], entry["look"], measured, tuple(entry["notes"]))
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The oracle failed on one person; the same audit run again asks about her again."""
+
+    name: ClassVar = "failed"
+    person: int
+    look: int
+    reason: str
+
+    def entry(self) -> Entry:
+        return dict(vars(self))
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Failed:
+        return cls(**entry)
+
+
+@dataclass(frozen=True)
+class Closed:
+    name: ClassVar = "closed"
+    notes: tuple[str, ...]
+
+    def entry(self) -> Entry:
+        return {"notes": list(self.notes)}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Closed:
+        return cls(tuple(entry["notes"]))
+
+
+Event = Probed | Selected | Drawn | Resumed | Examined | Failed | Closed
+KINDS: dict[str, type[Event]] = {
+    kind.name: kind for kind in (Probed, Selected, Drawn, Resumed, Examined, Failed, Closed)
+}
+
+
+def to_entry(event: Event) -> Entry:
+    """The event as a line of the journal: {its name: its content}."""
+    return {event.name: event.entry()}
+
+
+def from_entry(line: Mapping[str, Any]) -> Event:
+    """The event that a line of the journal holds."""
+    ((name, content),) = line.items()
+    if name not in KINDS:
+        raise JournalError(f"the journal holds {name!r}, which this version does not know; {did_you_mean(name, KINDS)}")
+    return KINDS[name].from_entry(content)

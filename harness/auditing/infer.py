@@ -1,0 +1,119 @@
+"""What adversaries infer about targets from releases: every release is read once and shown to all of them.
+
+For each draw of f and each secret the rows are encoded and a model is trained: once for all targets where the
+encoding does not depend on the target, else once per target. A random model behind a deterministic f is trained
+again and again on the one release. Knows releases and targets, never an oracle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from harness.auditing.events import Look
+from harness.auditing.plan import Plan
+from harness.measuring.features import Floats
+from harness.measuring.models import PredictionError
+from harness.vocabulary.dataset import Record, Secret
+from harness.vocabulary.release import Microdata, TrainingRows
+
+Pair = tuple[int, int]  # number of the adversary, of the secret
+Place = int  # of a target among the targets of one call
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side of the comparison: at which look, with whose seeds, and how often f was drawn for it."""
+
+    look: Look
+    seeds: Literal["present", "absent", "both"]  # "both" when the two sides share their seeds
+    f_is_random: bool
+
+
+@dataclass(eq=False)
+class Inferred:
+    """Predictions by adversary and secret, for each target draw after draw, and what went wrong."""
+
+    draws: dict[tuple[Pair, Place], list[Floats]] = field(default_factory=lambda: defaultdict(list))  # each [n]
+    uncovered: Counter[tuple[Pair, Place]] = field(default_factory=Counter)  # draws without evidence about the target
+    failures: dict[Pair, str] = field(default_factory=dict)
+
+    def samples(self, pair: Pair, place: Place) -> Floats:
+        """What each draw says about one target.  # [draws, n]"""
+        return np.stack(self.draws[pair, place])
+
+
+def infer(
+    plan: Plan, adversaries: Sequence[int], releases: Iterable[Microdata], targets: Sequence[Record], side: Side
+) -> Inferred:
+    """What these adversaries infer about these targets from each release; releases are taken as they come."""
+    inferred = Inferred()
+    for draw, release in enumerate(releases):
+        for number, secret in enumerate(plan.secrets):
+            rows = release.for_secret(secret)
+            for adversary in adversaries:
+                repeated = not side.f_is_random and plan.adversaries[adversary].randomized
+                for repeat in range(side.look.draws) if repeated else (draw,):
+                    _infer_once(plan, (adversary, number), secret, rows, targets, side, repeat, inferred)
+    return inferred
+
+
+def _infer_once(
+    plan: Plan, pair: Pair, secret: Secret, rows: TrainingRows, targets: Sequence[Record], side: Side, draw: int,
+    inferred: Inferred,
+) -> None:  # fmt: skip
+    """One adversary trained on one release; if it cannot say anything usable, that is noted and the others go on."""
+    if pair in inferred.failures:
+        return
+    adversary = plan.adversaries[pair[0]]
+    seed = plan.model_seed(pair[0], side.look.number, draw, side=side.seeds) if adversary.randomized else 0
+    try:
+        for_everybody = None if adversary.depends_on_target else adversary.train(rows, None, seed)
+        for place, target in enumerate(targets):
+            trained = for_everybody or adversary.train(rows, target.raws, seed)
+            answer = trained.predict(target.raws, target.index, secret)
+            inferred.draws[pair, place].append(answer.probabilities)
+            inferred.uncovered[pair, place] += not answer.covered
+    except PredictionError as error:
+        inferred.failures[pair] = str(error)
+
+
+@dataclass(frozen=True, eq=False)
+class PresentPredictions:
+    """What adversaries that train once for everybody infer from f(D), about every target of an audit."""
+
+    places: dict[tuple[int, ...], Place]  # of a target, by `target_key`
+    arrays: dict[Pair, Floats]  # [targets, draws, n]
+    uncovered: dict[Pair, tuple[int, ...]]  # per target
+    failures: dict[Pair, str]
+
+
+def target_key(plan: Plan, target: Record) -> tuple[int, ...]:
+    """What a prediction about a target depends on: her quasi-identifiers, and her row where a prior knows more."""
+    if any(adversary.prior.per_record for adversary in plan.adversaries):
+        return (*target.codes, target.index)
+    return target.codes
+
+
+def infer_present(
+    plan: Plan, adversaries: Sequence[int], releases: Iterable[Microdata], targets: Sequence[Record], side: Side
+) -> PresentPredictions:
+    """The predictions from f(D) of adversaries whose encoding does not depend on the target, for all targets."""
+    distinct = {target_key(plan, target): target for target in reversed(targets)}
+    inferred = infer(plan, adversaries, releases, list(distinct.values()), side)
+    pairs = [
+        (adversary, secret)
+        for adversary in adversaries
+        for secret in range(len(plan.secrets))
+        if (adversary, secret) not in inferred.failures
+    ]
+    return PresentPredictions(
+        places={key: place for place, key in enumerate(distinct)},
+        arrays={pair: np.stack([inferred.samples(pair, place) for place in range(len(distinct))]) for pair in pairs},
+        uncovered={pair: tuple(inferred.uncovered[pair, place] for place in range(len(distinct))) for pair in pairs},
+        failures=inferred.failures,
+    )

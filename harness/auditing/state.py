@@ -1,0 +1,168 @@
+"""The state of an audit: a fold over its events. Journal, resume, verify, progress bar and report all use this one.
+
+Knows the plan as plain data, so that an audit can be read back without its data or its oracle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from harness.auditing.events import (
+    Closed,
+    Drawn,
+    Event,
+    Examined,
+    Failed,
+    Measurement,
+    OracleProfile,
+    Probed,
+    Selected,
+)
+from harness.auditing.finding import Finding, put_together
+from harness.auditing.plan import Claim
+from harness.measuring.tail import Limits
+
+Key = tuple[int, int, int]  # person, number of the adversary, of the secret
+
+
+@dataclass(eq=False)
+class AuditState:
+    """What is known so far."""
+
+    spec: Mapping[str, Any]
+    profile: OracleProfile | None = None
+    selected: Selected | None = None
+    drawn: dict[tuple[str, int], Drawn] = field(default_factory=dict)  # by purpose and question
+    examined: set[tuple[int, int]] = field(default_factory=set)  # person and look
+    findings: dict[Key, Finding] = field(default_factory=dict)  # of the latest look at each examined person
+    notes: dict[str, int] = field(default_factory=dict)  # about releases without a person, and how often
+    failed: dict[int, Failed] = field(default_factory=dict)  # persons whom the oracle failed on, until it does not
+    violated: dict[tuple[int, int], int] = field(default_factory=dict)  # adversary and secret: the first such look
+    closed: Closed | None = None
+
+    @classmethod
+    def fold(cls, spec: Mapping[str, Any], events: Iterable[Event]) -> AuditState:
+        state = cls(spec)
+        for event in events:
+            state.add(event)
+        return state
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(**self.spec["claim"])
+
+    def add(self, event: Event) -> None:
+        """Take one event into account; the last of a kind counts."""
+        match event:
+            case Probed(profile):
+                self.profile = profile
+            case Selected():
+                self.selected = event
+            case Drawn():
+                self.drawn[event.purpose, event.question] = event
+            case Examined():
+                self._add_examined(event)
+            case Failed():
+                self.failed[event.person] = event
+            case Closed():
+                self.closed = event
+
+    def _add_examined(self, event: Examined) -> None:
+        self.failed.pop(event.person, None)
+        self.closed = None
+        self.examined.add((event.person, event.look))
+        for note in event.notes:
+            self.notes[note] = self.notes.get(note, 0) + 1
+        for (adversary, secret), measured in _by_pair(event.measurements).items():
+            key = (event.person, adversary, secret)
+            finding = self._finding(event, adversary, secret, measured, self.findings.get(key))
+            self.findings[key] = finding
+            if finding.violates(self.claim):
+                self.violated[adversary, secret] = min(event.look, self.violated.get((adversary, secret), event.look))
+
+    def _finding(
+        self, event: Examined, adversary: int, secret: int, measured: list[Measurement], earlier: Finding | None
+    ) -> Finding:
+        assert self.selected is not None, "persons are examined only after they were selected"
+        exact = self.selected.exact[adversary]
+        blank = Finding(
+            person=event.person,
+            rows=(),
+            adversary=self.selected.adversaries[adversary],
+            secret=self.spec["secrets"][secret]["name"],
+            distance=0.0,
+            lower=0.0,
+            upper=math.inf,
+            exact=exact,
+            look=event.look,
+            alpha=0.0 if exact else self.selected.looks[event.look - 1].alpha / len(measured),
+            claim=self.claim,
+        )
+        finding = put_together(measured, blank, earlier)
+        return _with_exact_tail(finding) if exact and finding.failure is None else finding
+
+    def needs(self, person: int, look: int) -> bool:
+        """Whether this look is to examine her: the looks before it left some pair of adversary and secret open.
+
+        A pair is open for her unless she is settled, or an earlier look found somebody who breaks the claim. This
+        does not depend on how far the look itself has come, so that an interrupted look goes on with the same persons.
+        """
+        if look == 1 or (person, look) in self.examined:
+            return True
+        for pair in self._pairs():
+            finding = self.findings[(person, *pair)]
+            settled = finding.failure is not None or finding.violates(self.claim) or finding.satisfies(self.claim)
+            if not settled and self.violated.get(pair, look) >= look:
+                return True
+        return False
+
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        assert self.selected is not None
+        for adversary in range(len(self.selected.adversaries)):
+            for secret in range(len(self.spec["secrets"])):
+                yield adversary, secret
+
+    def all_findings(self) -> Iterator[Finding]:
+        """One finding per person, adversary and secret, the duplicates of an examined person among them."""
+        if self.selected is None:
+            return
+        represented = {group[0]: group for group in self.selected.duplicates}
+        place = {person: number for number, person in enumerate(self.selected.persons)}
+        speaking = [(person, first) for first in self.selected.examined for person in represented.get(first, (first,))]
+        for person, first in sorted(speaking):
+            rows = (person,) if self.selected.rows is None else self.selected.rows[place[person]]
+            for adversary, secret in self._pairs():
+                finding = self.findings.get((first, adversary, secret))
+                if finding is not None:
+                    alone = len(rows) == 1
+                    row = rows[finding.row or 0] if alone or person == first else None  # duplicates order theirs anyhow
+                    yield replace(finding, person=person, rows=rows, row=row)
+
+    @property
+    def missing(self) -> int:
+        """How many persons have not been examined at all."""
+        if self.selected is None:
+            return 0
+        seen = {person for person, _ in self.examined}
+        return sum(person not in seen for person in self.selected.examined)
+
+
+def _by_pair(measurements: Iterable[Measurement]) -> dict[tuple[int, int], list[Measurement]]:
+    pairs: dict[tuple[int, int], list[Measurement]] = {}
+    for measurement in measurements:
+        pairs.setdefault((measurement.adversary, measurement.secret), []).append(measurement)
+    return pairs
+
+
+def _with_exact_tail(finding: Finding) -> Finding:
+    """Without chance a person lies at or above ε, or does not."""
+    assert finding.claim is not None
+    often = float(finding.distance >= finding.claim.epsilon)
+    return replace(
+        finding,
+        delta_at_epsilon=Limits(often, often, often),
+        epsilon_at_delta=Limits(finding.distance, finding.distance, finding.distance),
+    )

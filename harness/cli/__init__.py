@@ -1,0 +1,98 @@
+"""The command `harness`: demo, plan, run, verify, serve. Turns words into calls and outcomes into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from harness.vocabulary.errors import HarnessError
+
+INTERRUPTED = 130
+DEFECT, NO_READER = 70, 141  # EX_SOFTWARE; as a shell reports SIGPIPE
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 130 interrupted."""
+    chosen = _parser().parse_args(arguments)
+    module, _, name = chosen.perform.partition(":")
+    perform: Callable[[argparse.Namespace], int] = getattr(import_module(f"harness.cli.{module}"), name)
+    try:
+        return perform(chosen)
+    except HarnessError as error:
+        tell(f"error: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        tell("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NO_READER
+    except Exception:  # not a verdict, and not the auditor's fault: no exit code of ours may say so
+        traceback.print_exc()
+        tell("this is a defect of the harness; what was measured is kept. Please report the lines above")
+        return DEFECT
+
+
+def tell(text: str) -> None:
+    """A line for the person at the terminal, on standard error."""
+    print(f"harness: {text}", file=sys.stderr)
+
+
+def allow_imports_beside(file: Path) -> None:
+    """`python:` addresses name modules beside the audit.toml, or where the command was given."""
+    for folder in (os.getcwd(), str(file.resolve().parent)):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="harness",
+        description="Test an anonymizer from outside: how far does a person's own record move what a release says "
+        "about that person?",
+        epilog=main.__doc__,
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    demo = commands.add_parser("demo", help="audit three reference anonymizers on invented people")
+    demo.add_argument("--people", type=int, default=1000, metavar="N", help="how many people to invent (1000)")
+    demo.add_argument("--json", action="store_true", help="print the reports as JSON")
+    demo.set_defaults(perform="audits:demo")
+
+    plan = commands.add_parser("plan", help="check an audit.toml, and say what the audit will cost")
+    plan.add_argument("file", type=Path, help="audit.toml")
+    plan.set_defaults(perform="audits:plan")
+
+    run = commands.add_parser("run", help="run an audit; run it again to go on after an interruption")
+    run.add_argument("file", type=Path, help="audit.toml")
+    run.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and report (NAME.audit)")
+    run.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")
+    run.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786, or local:N")
+    run.add_argument("--reveal", action="store_true", help="show raw records in the summary")
+    run.set_defaults(perform="audits:run")
+
+    verify = commands.add_parser("verify", help="prove every number of a report from its journal, without the oracle")
+    verify.add_argument("folder", type=Path, help="the --out folder of a run")
+    verify.set_defaults(perform="audits:verify")
+
+    _add_serve(commands.add_parser("serve", help="for vendors: offer an anonymizer to an auditor"))
+    return parser
+
+
+def _add_serve(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("address", help="python:package.module:function, or any other oracle")
+    where = serve.add_mutually_exclusive_group(required=True)
+    where.add_argument("--http", metavar="HOST:PORT", help="as an HTTP API, protobuf and JSON")
+    where.add_argument("--grpc", metavar="HOST:PORT", help="as a gRPC service")
+    where.add_argument("--stdio", action="store_true", help="as frames on standard input and output")
+    serve.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="for the anonymizer: k=5")
+    serve.add_argument("--token-env", metavar="NAME", help="environment variable with the token callers must present")
+    serve.add_argument("--cert", type=Path, help="PEM certificate of this server, for TLS")
+    serve.add_argument("--key", type=Path, help="PEM key of that certificate")
+    serve.add_argument("--client-ca", type=Path, help="PEM certificate that signed those of the callers (mutual TLS)")
+    serve.set_defaults(perform="serving:serve")

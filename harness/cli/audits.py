@@ -1,0 +1,98 @@
+"""The commands of an auditor: demo, plan, run, verify."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import oracles
+from harness.api import JOURNAL, REPORT, executor_for, run_audit
+from harness.auditing.config import AuditFile, load
+from harness.auditing.cost import estimate_cost
+from harness.auditing.journal import entries
+from harness.auditing.verify import recompile, verify_report
+from harness.cli import INTERRUPTED, allow_imports_beside, tell
+from harness.demo import show
+from harness.executors import Cluster
+from harness.report import Report
+from harness.vocabulary.errors import HarnessError, InputError
+from harness.vocabulary.oracle import Oracle
+
+
+def demo(chosen: argparse.Namespace) -> int:
+    """Three anonymizers, three verdicts."""
+    if chosen.people < 20:
+        raise InputError("--people must be at least 20, or there is nothing to hide in")
+    reports = show(_say_nothing if chosen.json else print, chosen.people)
+    if chosen.json:
+        print(json.dumps({name: report.to_dict() for name, report in reports.items()}))
+    return 0
+
+
+def _say_nothing(text: str) -> None:
+    """Where only machines read, nothing is told to people."""
+
+
+def plan(chosen: argparse.Namespace) -> int:
+    """What an audit will cost."""
+    allow_imports_beside(chosen.file)
+    file = load(chosen.file)
+    oracle = oracles.open(file.address, **file.options)
+    try:
+        print(estimate_cost(file.plan, oracle, file.workers))
+    finally:
+        oracle.close()
+    return 0
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run an audit, or go on with an interrupted one; the exit code is the outcome."""
+    allow_imports_beside(chosen.file)
+    file = load(chosen.file)
+    out = chosen.out or Path(f"{chosen.file.stem}.audit")
+    oracle = oracles.open(file.address, **file.options)
+    executor = Cluster(chosen.cluster) if chosen.cluster else executor_for(file.workers, oracle)
+    source = {"address": file.address, "options": file.options}
+    start = time.monotonic()
+    try:
+        report = run_audit(file.plan, oracle, executor, out=out, source=source, reveal=chosen.reveal)
+    except (KeyboardInterrupt, HarnessError) as error:
+        _tell_what_is_kept(chosen.file, out)
+        if isinstance(error, KeyboardInterrupt):
+            return INTERRUPTED
+        raise
+    print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
+    tell(f"{len(report.findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+    _tell_what_next(report, file, oracle)
+    return report.verdict.outcome.exit_code
+
+
+def _tell_what_is_kept(file: Path, out: Path) -> None:
+    """After an interruption: how much was measured, and how to go on."""
+    journal = out / JOURNAL
+    examined = sum("examined" in line for line in entries(journal)) if journal.exists() else 0
+    if examined:
+        tell(f"stopped; {examined} examined records are kept in {out}. To go on: harness run {file} --out {out}")
+
+
+def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:
+    if needed := report.verdict.draws_needed:
+        adaptive = "raise draws and run the same command again"
+        tell(
+            f"to settle it with about {needed:,} draws: "
+            f"{adaptive if file.plan.adaptive else 'audit anew with adaptive = true'}"
+        )
+    if counts := getattr(oracle, "counts", None):  # of an oracle that is waited for
+        tell(f"it took {counts}")
+
+
+def verify(chosen: argparse.Namespace) -> int:
+    """Prove the report from the journal; 0 if every number follows from it, whatever the verdict."""
+    journal, report = chosen.folder / JOURNAL, chosen.folder / REPORT
+    plain = verify_report(journal, report) if report.exists() else recompile(journal)
+    verdict = Report(plain).verdict
+    proven = f"every number of {report} follows from it" if report.exists() else "there is no report beside it"
+    print(f"the journal is whole, and {proven}\n{verdict}")
+    return 0

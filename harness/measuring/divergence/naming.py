@@ -1,0 +1,172 @@
+"""Divergences by name, as plans, files and people give them, and the distance of two predictions.
+
+`sum` (v2, the default), `half` or `total-variation`, `quarter` (as printed in v1), `kl`, `max-divergence`,
+`hellinger`, `jensen-shannon`, `total-variation-of-laws`, and `emd` with a ground distance. An object that offers the
+interface of a `Divergence` stands for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.measuring.divergence.ground import Ground, Labels, earth_mover_over, ground_of
+from harness.measuring.divergence.interface import Divergence
+from harness.measuring.divergence.laws import TotalVariationOfLaws
+from harness.measuring.divergence.means import HELLINGER, JENSEN_SHANNON, KL, MAX_DIVERGENCE
+from harness.measuring.divergence.sums import SumOfDistances
+from harness.measuring.samples import Floats, Samples, same_values
+from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.hierarchy import Hierarchy
+
+SUM = SumOfDistances(
+    "sum",
+    "sum over the sensitive values of the earth mover's distance between the laws of their confidence (v2, eq. 1); "
+    'formerly called "emd", which now names the distance with a ground distance between values',
+)
+HALF = SumOfDistances(
+    "half",
+    "half the sum over the sensitive values: the total variation of two predictions, which is v1's earth mover's "
+    'distance at unit ground distance; what v2 §3.2 calls total variation is "total-variation-of-laws"',
+    0.5,
+)
+QUARTER = SumOfDistances(
+    "quarter",
+    "a quarter of the sum over the sensitive values, as printed in v1 §3.3; v1's own tables fit the half",
+    0.25,
+)
+
+FIXED: dict[str, Divergence] = {
+    known.name: known for known in (SUM, HALF, QUARTER, KL, MAX_DIVERGENCE, HELLINGER, JENSEN_SHANNON)
+}
+ALIASES = {"total-variation": "half"}
+LAWS, EMD = "total-variation-of-laws", "emd"
+NAMES = (*FIXED, *ALIASES, LAWS, EMD)
+
+INTERFACE = ("name", "describes", "largest", "proves", "between", "paired", "per_value", "interval", "spec")
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """A divergence as it was declared, before the values of a secret are known."""
+
+    name: str
+    ground: Ground | None = None  # of "emd"
+    own: Any = None  # somebody's own divergence, or what makes one for the values of a secret
+
+    def for_values(self, labels: Labels) -> Divergence:
+        """The divergence of predictions about these values."""
+        if self.own is not None:
+            made: Divergence = self.own.for_values(labels) if hasattr(self.own, "for_values") else self.own
+            return made
+        if self.ground is not None:
+            try:
+                return earth_mover_over(self.ground, labels)
+            except InputError as error:
+                raise error.within('distance "emd"') from None
+        return TotalVariationOfLaws(float(len(labels))) if self.name == LAWS else FIXED[self.name]
+
+    def spec(self) -> dict[str, Any]:
+        """The declaration as plain data, from which `divergence_named` makes it again; an own object gives its own."""
+        if self.own is not None:
+            return dict(self.own.spec())
+        return {"name": self.name} | ({} if self.ground is None else {"ground": self.ground.spec()})
+
+
+def divergence_named(declared: object, base: Path = Path()) -> Declared:
+    """The divergence of that name, of a table such as `{name = "emd", ground = "ordered"}`, or somebody's own object.
+
+    An object whose divergence depends on the values of the secret offers `for_values(labels)`. File names in a table
+    are relative to `base`.
+    """
+    if isinstance(declared, Declared):
+        return declared
+    if isinstance(declared, str):
+        return _from_table({"name": declared}, base)
+    if isinstance(declared, Mapping):
+        return _from_table(dict(declared), base)
+    return _from_object(declared)
+
+
+def _from_table(table: dict[str, Any], base: Path) -> Declared:
+    unknown = [str(key) for key in table if key not in ("name", "ground")]
+    if unknown:
+        raise InputError(f"distance: unknown key {unknown[0]!r}; {did_you_mean(unknown[0], ('name', 'ground'))}")
+    given = table.get("name")
+    name = ALIASES.get(str(given), given)
+    if not isinstance(name, str) or name not in NAMES:
+        raise InputError(f"no distance is called {given!r}; {did_you_mean(str(given), NAMES)}")
+    if name == EMD:
+        return _earth_mover(table.get("ground"), base)
+    if "ground" in table:
+        raise InputError(f'distance {given!r} takes no ground distance; "emd" does')
+    return Declared(name)
+
+
+def _earth_mover(declared: Any, base: Path) -> Declared:
+    if declared is None:
+        raise InputError(
+            'distance "emd" needs a ground distance between the values: ground = "ordered", "numeric", or a table of '
+            'an order, positions, a hierarchy or a matrix; at unit ground distance it is called "half", and the sum '
+            'over values is called "sum"'
+        )
+    try:
+        return Declared(EMD, ground_of(declared, base))
+    except InputError as error:
+        raise error.within('distance "emd"') from None
+
+
+def _from_object(own: Any) -> Declared:
+    """Somebody's own divergence, or what makes one for the values of a secret."""
+    needed = ("name", "spec") if hasattr(own, "for_values") else INTERFACE
+    missing = [part for part in needed if not hasattr(own, part)]
+    if missing:
+        raise InputError(
+            f"{own!r:.80} is no divergence: it lacks {', '.join(missing)}; expected a name ({', '.join(NAMES)}), a "
+            "table with a name, or an object with the interface of harness.measuring.divergence.Divergence"
+        )
+    return Declared(str(own.name), own=own)
+
+
+def distance(name: object, p: npt.ArrayLike, q: npt.ArrayLike, ground: Any = None) -> float:
+    """How far two predictions lie apart: present p, absent q, points of the simplex over the same values.
+
+    `ground`, for "emd": "ordered", a matrix, a table as in a plan, a `Hierarchy` (p and q are then over its leaves in
+    order), or any of these with the names of the values: `(ground, labels)`.
+    """
+    present, absent = same_values(_one_draw("p", p), _one_draw("q", q))
+    labels: Labels = tuple(map(str, range(present.values)))
+    if ground is not None:
+        read, labels = _ground_and_labels(ground, labels)
+        name = {"name": name, "ground": read}
+    divergence = divergence_named(name).for_values(labels)
+    return divergence.between(present.draws[0], absent.draws[0])
+
+
+def _one_draw(name: str, point: npt.ArrayLike) -> Samples:
+    try:
+        row: Floats = np.asarray(point, dtype=np.float64)
+        if row.ndim != 1:
+            raise InputError(f"expected a list of probabilities, one per value; got shape {row.shape}")
+        return Samples(row[None])
+    except InputError as error:
+        raise error.within(name) from None
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected a list of probabilities, one per value; got {point!r:.80}") from None
+
+
+def _ground_and_labels(ground: Any, numbers: Labels) -> tuple[Ground, Labels]:
+    """A ground distance, and the values that the coordinates of p and q stand for."""
+    if isinstance(ground, tuple) and len(ground) == 2 and isinstance(ground[0], Hierarchy | str | Mapping | np.ndarray):
+        given, labels = ground_of(ground[0]), tuple(map(str, ground[1]))
+    else:
+        given = ground_of(ground)
+        labels = given.labels or numbers
+    if len(labels) != len(numbers):
+        raise InputError(f"the ground distance is over {len(labels)} values, but p and q are over {len(numbers)}")
+    return given, labels

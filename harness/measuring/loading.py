@@ -1,0 +1,69 @@
+"""Objects of a user's own modules, by name: `package.module:name`. Knows nothing of what they are for."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from harness.vocabulary.errors import InputError, did_you_mean
+
+# One colon between a dotted module and a dotted name, as in entry points.
+_IMPORTABLE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def is_importable_name(text: str) -> bool:
+    """Whether a text has the form `package.module:name`."""
+    return _IMPORTABLE.fullmatch(text) is not None
+
+
+def load_object(text: str, parameters: Mapping[str, Any] | None = None) -> Any:
+    """The object that `package.module:name` names; a class is called, with `parameters` as keyword arguments."""
+    if not is_importable_name(text):
+        raise InputError(f"{text!r} does not name an object; expected package.module:name")
+    module, _, name = text.partition(":")
+    loaded = attribute_of(_imported(text, module), name, text)
+    if inspect.isclass(loaded):
+        return constructed(loaded, parameters or {}, text)
+    if parameters:
+        raise InputError(f"{text}: only a class takes parameters, and {name} is a {type(loaded).__name__}")
+    return loaded
+
+
+def _imported(text: str, module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(f"{text}: module {module!r} cannot be imported: {error}") from error
+    except Exception as error:  # whatever a user's module does when it is imported
+        raise InputError(f"{text}: importing {module!r} raised {type(error).__name__}: {error}") from error
+
+
+def attribute_of(owner: Any, name: str, where: str) -> Any:
+    """The attribute of a dotted name, or an InputError with the nearest public name."""
+    for part in name.split("."):
+        if not hasattr(owner, part):
+            public = [known for known in dir(owner) if not known.startswith("_")]
+            raise InputError(f"{where}: there is no {part!r}; {did_you_mean(part, public)}")
+        owner = getattr(owner, part)
+    return owner
+
+
+def constructed(kind: type, parameters: Mapping[str, Any], where: str) -> Any:
+    """An object of this class; a parameter that it does not have is named together with those it has."""
+    try:
+        known = inspect.signature(kind).parameters
+    except ValueError:  # a class written in C: it says itself what it lacks
+        known = None
+    if known is not None and not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+        unknown = next((name for name in parameters if name not in known), None)
+        if unknown is not None:
+            raise InputError(f"{where}: unknown parameter {unknown!r}; {did_you_mean(unknown, known)}")
+    try:
+        return kind(**parameters)
+    except InputError as error:
+        raise error.within(where) from None
+    except Exception as error:  # whatever a user's constructor does
+        raise InputError(f"{where}: cannot be made: {type(error).__name__}: {error}") from error

@@ -1,0 +1,173 @@
+"""A report as a page for a terminal: verdict first, then what it rests on. Reads the plain data of report.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.vocabulary.oracle import Card
+
+WORST = 10  # persons listed
+Plain = Mapping[str, Any]
+
+
+def summary(report: Plain, records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None) -> str:
+    """The page; raw rows of persons appear only where `records` has them."""
+    verdict = report["verdict"]
+    parts = [f"{verdict['outcome'].upper()}: {verdict['reason']}", "", *_facts(report), ""]
+    if len(report["results"]) > 1:
+        parts += [*_panel(report), ""]
+    result = result_of(report, verdict["adversary"], verdict["secret"])
+    parts += [*_result(report, result), ""]
+    if "statistics" in result:
+        parts += [*_decades(result), "", *_worst(report, result, records or {})]
+    return "\n".join([*parts, *_small_print(report)])
+
+
+def result_of(report: Plain, adversary: str, secret: str) -> Plain:
+    """The results of one adversary and secret."""
+    found: Plain = next(one for one in report["results"] if (one["adversary"], one["secret"]) == (adversary, secret))
+    return found
+
+
+def _unit(report: Plain) -> str:
+    return "record" if report["plan"]["data"]["person"] is None else "person"
+
+
+def _lines(facts: Mapping[str, str]) -> list[str]:
+    return [f"  {name:<12} {text}" for name, text in facts.items()]
+
+
+def _facts(report: Plain) -> list[str]:
+    """Who was asked about whom."""
+    plan, card = report["plan"], Card(**report["oracle"]["card"])
+    data, unit = plan["data"], _unit(report)
+    quasi = ", ".join(plan["quasi"])
+    secrets = ", ".join(f"{secret['name']} ({len(secret['values'])} values)" for secret in plan["secrets"])
+    kind = "randomized" if card.randomized else "deterministic"
+    people = f"{data['rows']} records"
+    if unit == "person":
+        people = f"{data['population']} persons ({data['person']}) in {data['rows']} rows"
+    return _lines(
+        {
+            "oracle": f"{card.title}, {kind}, releases {card.releases}",
+            "data": f"{people}; {quasi} → {secrets}",
+            "examined": f"{report['selection']['persons']} of {data['population']} {unit}s, {_draws(report)}",
+        }
+    )
+
+
+def _draws(report: Plain) -> str:
+    if all(result["exact"] for result in report["results"]):
+        return "exact"
+    drawn = sorted({draws for result in report["results"] if not result["exact"] for draws in result["draws"]})
+    span = f"{drawn[0]}" if len(drawn) == 1 else f"{drawn[0]} to {drawn[-1]}" if drawn else "no"
+    partly = " where chance plays a part" if any(result["exact"] for result in report["results"]) else ""
+    return f"{span} draws a side{partly}"
+
+
+def _panel(report: Plain) -> list[str]:
+    """One line for each adversary and secret."""
+    width = max(len(result["adversary"]) for result in report["results"])
+    depth = max(len(result["secret"]) for result in report["results"])
+    lines = [
+        f"  {'adversary':<{width}}  {'secret':<{depth}}  {'verdict':<13} {'largest':>9} {'at most':>9} {'mean':>9}"
+    ]
+    for result in report["results"]:
+        row = f"  {result['adversary']:<{width}}  {result['secret']:<{depth}}  {result['verdict']['outcome']:<13}"
+        if "statistics" in result:
+            numbers = (result["statistics"]["largest"], result["indifferentiability"]["upper"])
+            row += "".join(f" {_number(number):>9}" for number in (*numbers, result["statistics"]["mean"]))
+        lines.append(row)
+    return lines
+
+
+def _number(value: float | str | None) -> str:
+    return "-" if value is None else value if isinstance(value, str) else f"{value:.4g}"
+
+
+def _result(report: Plain, result: Plain) -> list[str]:
+    """What one adversary found about one secret."""
+    facts = {"adversary": result["adversary"]}
+    if len(report["plan"]["secrets"]) > 1:
+        facts["secret"] = result["secret"]
+    if "statistics" not in result:
+        return _lines({**facts, "failed": f"no {_unit(report)} could be measured"})
+    numbers = result["statistics"]
+    shares = "   ".join(f"{share:.1%} at ≥ {limit}" for limit, share in numbers["share_at_or_above"].items())
+    facts |= {
+        "distance": f"largest {_number(numbers['largest'])}   mean {_number(numbers['mean'])} ± "
+        f"{_number(numbers['deviation'])}   ({result['distance']}: {result['describes']})",
+        f"{_unit(report)}s": shares,
+        "predictions": f"{numbers['share_of_changed_predictions']:.1%} of {_unit(report)}s change the adversary's most "
+        "likely value",
+    }
+    if not result["exact"]:
+        facts["(ε, δ)"] = _epsilon_and_delta(report, result)
+        facts["noise floor"] = f"{_number(numbers['floor'])} on average: what sampling alone would show"
+    return _lines(facts)
+
+
+def _epsilon_and_delta(report: Plain, result: Plain) -> str:
+    """The claim read both ways, over all persons."""
+    claim, delta, epsilon = report["plan"]["claim"], result["smallest_delta"], result["smallest_epsilon"]
+    return (
+        f"δ at ε = {claim['epsilon']:g}: {_number(delta['value'])}, at most {_number(delta['upper'])}   "
+        f"ε at δ = {claim['delta']:g}: {_number(epsilon['value'])}, at most {_number(epsilon['upper'])}"
+    )
+
+
+def _decades(result: Plain) -> list[str]:
+    """The distribution of distances by decade, as bars."""
+    decades = result["statistics"]["by_decade"]
+    total = sum(decade["count"] for decade in decades)
+    labels = ["< 0.00001", *(f"≥ {decade['from']:.5f}".rstrip("0").rstrip(".") for decade in decades[1:])]
+    return ["  how far their own rows move the inference about them"] + [
+        f"  {label:>10} {_bar(decade['count'] / total):<30} {decade['count']}"
+        for label, decade in zip(labels, decades, strict=True)
+    ]
+
+
+def _bar(share: float, width: int = 30) -> str:
+    """A bar with eighths of a character, so that one record in a thousand still shows."""
+    eighths = max(round(share * width * 8), 1 if share > 0 else 0)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def _worst(report: Plain, result: Plain, records: Mapping[int, Sequence[Mapping[str, Any]]]) -> list[str]:
+    labels = next(one["values"] for one in report["plan"]["secrets"] if one["name"] == result["secret"])
+    mine = [
+        finding
+        for finding in report["findings"]
+        if (finding["adversary"], finding["secret"]) == (result["adversary"], result["secret"])
+    ]
+    moving = [finding for finding in mine if float(finding["distance"]) > 0 and finding["failure"] is None]
+    worst = sorted(moving, key=lambda finding: (-float(finding["distance"]), finding["person"]))[:WORST]
+    if not worst:
+        return [f"  no {_unit(report)} moves it at all"]
+    heading = "person" if _unit(report) == "person" else "record"
+    lines = [f"  {_unit(report)}s that move it most", f"  {heading:>10}  distance  largest change of confidence"]
+    return lines + [_worst_line(report, finding, labels, records) for finding in worst]
+
+
+def _worst_line(
+    report: Plain, finding: Plain, labels: Sequence[str], records: Mapping[int, Sequence[Mapping[str, Any]]]
+) -> str:
+    name = finding["person"] if _unit(report) == "person" else finding["rows"][0]
+    change = ""
+    if finding["present"] is not None:
+        value = int(np.argmax(np.abs(np.subtract(finding["present"], finding["absent"]))))
+        change = f"{labels[value]}: {finding['present'][value]:.3f} with, {finding['absent'][value]:.3f} without"
+    rows = f"   rows {', '.join(map(str, finding['rows']))}" if _unit(report) == "person" else ""
+    raw = "".join(f"   {dict(row)}" for row in records.get(finding["person"], ()))
+    return f"  {name:>10}  {_number(finding['distance']):<8}  {change}{rows}{raw}"
+
+
+def _small_print(report: Plain) -> list[str]:
+    def section(title: str, items: Iterable[str]) -> list[str]:
+        lines = [f"  - {item}" for item in items]
+        return ["", f"  {title}", *lines] if lines else []
+
+    return section("noticed", report["notes"]) + section("assumed", report["assumptions"])

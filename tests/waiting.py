@@ -1,0 +1,38 @@
+"""Waiting for a condition instead of for a time: what is true soon on an idle machine is true late on a busy one."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+PATIENCE = 120.0  # seconds that no test needs, not even at a load of twenty
+POLL = 0.01  # seconds between two looks
+
+
+def wait_until(condition: Callable[[], Value], seconds: float = PATIENCE) -> Value:
+    """What the condition gives once it gives something true; the test fails if that takes longer than `seconds`."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"after {seconds:g} s the condition still gives {value!r}"
+        time.sleep(POLL)
+    return value
+
+
+def text_of(path: Path) -> str:
+    """What another process writes into a file, once it has."""
+    return wait_until(lambda: path.exists() and path.read_text()) or ""
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process computes or waits; one that has ended and was not reaped yet (state Z) does neither."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def wait_for_end(pid: int) -> None:
+    wait_until(lambda: not is_running(pid))
