@@ -35,7 +35,7 @@ def open(address: str, **options: Any) -> Oracle:
 
 
 def as_oracle(anonymizer: Any) -> Oracle:
-    """Whatever a person has in hand: an oracle, an address, or a callable."""
+    """The oracle that an oracle, an address or a callable stands for."""
     if isinstance(anonymizer, str):
         return open(anonymizer)
     if isinstance(anonymizer, Oracle) and not inspect.isclass(anonymizer):
@@ -125,7 +125,7 @@ def _grpc(rest: str, options: dict[str, Any]) -> Oracle:
 
 
 def _remote(scheme: str, make: Opener) -> Opener:
-    """A scheme that leads out of this process, with the options that may stand around any such oracle.
+    """A scheme of oracles outside this process, with the options that all of them have.
 
     `attempts` per ask, asks `per_second`, `concurrency`, and a file to `record` to or to `replay` from; a replay
     does not even look for the oracle.

@@ -1,4 +1,4 @@
-"""A deadline for whole HTTP exchanges. A socket's own timeout begins again with every byte that trickles in.
+"""A deadline for whole HTTP exchanges. A socket's own timeout begins again with every byte that arrives.
 
 A watch shuts down the socket that its thread uses once the time is over; connections tell it which one that is.
 """
@@ -18,7 +18,7 @@ _using = threading.local()  # .watch of the exchange that this thread began last
 
 
 class Watch:
-    """Shuts the connection that this thread uses down once `seconds` are over."""
+    """A deadline: shuts down the connection that this thread uses once `seconds` are over."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.late = seconds, False

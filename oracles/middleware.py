@@ -17,7 +17,7 @@ from oracles.untrusted import pause
 
 
 class Around:
-    """An oracle that passes everything on to another one; locks stay behind when it travels."""
+    """An oracle that passes everything on to `inner`; subclasses add one thing. Pickled without its locks."""
 
     inner: Oracle
 
@@ -45,10 +45,10 @@ def _count(name: str, value: int) -> int:
 
 
 class Retrying(Around):
-    """Asks again after a retryable failure, later each time and never in step with others.
+    """Asks again after a retryable failure, with growing and randomized pauses.
 
     Releases that have arrived are kept: only the draws still missing are asked for, with the seeds they would
-    have had; a connection that is lost after the last of them is forgiven. The n-th wait is uniform on
+    have had; a connection that is lost after the last of them does not matter. The n-th wait is uniform on
     [½, 1] · first · 2ⁿ, at most `longest`, and never shorter than the oracle asked for. After `attempts`
     questions, or when a wait would exceed `patience` seconds in all, the error stands.
     """
@@ -90,7 +90,7 @@ class Retrying(Around):
             time.sleep(wait)
 
     def _answered(self, ask: Ask) -> Iterable[Release]:
-        """Predictions hold all draws in one release, so there is no rest to ask for: whole or not at all."""
+        """The releases; predictions are one release of all draws, so that they are complete or asked for again."""
         releases = self.inner.answer(ask)
         return list(releases) if self.card.releases == "predictions" else releases
 
@@ -107,9 +107,9 @@ def _retrying(
 
 
 def patiently(make: Callable[[], Oracle], attempts: int = 4, *, first: float = 0.25, patience: float = 60.0) -> Oracle:
-    """An oracle that introduces itself when it is made, made again while that fails for the moment.
+    """The oracle that `make` connects to; made again, with pauses, while that fails with a retryable error.
 
-    No attempt begins later than `patience` seconds after the first, and nobody sleeps for one that would.
+    No attempt begins later than `patience` seconds after the first.
     """
     start = time.monotonic()
     for attempt in range(_count("attempts", attempts)):
@@ -161,7 +161,7 @@ class Paced(Around):
             yield from self.inner.answer(ask)
 
     def _turn(self) -> float:
-        """Seconds until this ask's turn, which nobody else has."""
+        """Seconds until this ask may begin; every ask is given a time of its own."""
         if self.per_second is None:
             return 0.0
         with self._lock:
@@ -172,7 +172,7 @@ class Paced(Around):
 
 
 class Breaker(Around):
-    """After `failures` failed asks in a row no more are sent: a dead vendor stops an audit once, not per record."""
+    """After `failures` failed asks in a row no more are sent, so that an audit of a dead server ends soon."""
 
     def __init__(self, inner: Oracle, failures: int = 10) -> None:
         self.inner, self.failures = inner, _count("failures", failures)
@@ -199,7 +199,7 @@ class Breaker(Around):
 
 @dataclass(frozen=True)
 class Counts:
-    """What an oracle was asked so far, and what that took."""
+    """How often an oracle was asked so far, and what that cost."""
 
     asks: int = 0
     failures: int = 0

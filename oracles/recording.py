@@ -1,4 +1,4 @@
-"""Answers kept in a file, and given again from it without the vendor. Knows asks by their content, not who asks.
+"""Answers recorded in a file, and replayed from it without the oracle. A question is known by its content.
 
 The file is JSON lines: the card of the recorded oracle first, then per answer the digest of its ask and the
 releases in the protocol's JSON form. An ask that was answered several times is replayed in the recorded order.
@@ -38,7 +38,7 @@ class Keys:
         return hashlib.sha256(json.dumps(words).encode()).hexdigest()
 
     def _declaration(self, ask: Ask) -> str:
-        """Asked for again and again about one schema, whose hierarchies may be large."""
+        """The declarations as text; kept, because all asks of an audit share a schema that may be large."""
         schema, text = self._declared
         if schema is not ask.data.schema:
             schema = ask.data.schema
@@ -90,7 +90,7 @@ class Recording(Around):
             self._write(_line(entry))
 
     def _write(self, line: bytes) -> None:
-        """At the end in one piece, so that lines of several processes do not mix."""
+        """Appends a line in one piece, so that lines of several processes do not mix."""
         try:
             with self.path.open("ab", buffering=0) as file:
                 file.write(line)

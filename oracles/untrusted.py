@@ -34,7 +34,7 @@ def last_words(standard_error: bytes | bytearray) -> str:
 
 
 def pause(seconds: Any) -> float | None:
-    """How many seconds to wait because the other side asks for it; what is no such number asks for nothing."""
+    """How many seconds the other side asks us to wait, bounded; None if that is no number of seconds."""
     if type(seconds) not in (int, float) or not seconds >= 0:  # NaN is neither
         return None
     return float(min(seconds, LONGEST_PAUSE))
@@ -59,7 +59,7 @@ def checked_name(text: str, what: str) -> str:
 
 
 def checked_columns(names: Sequence[Any]) -> tuple[str, ...]:
-    """The names of a table's columns: not too many texts, none of them too long or with half a character."""
+    """The names of a table's columns, or a ReleaseError: not too many, each a text, not too long, valid Unicode."""
     if len(names) > MOST_COLUMNS:
         raise ReleaseError(f"it sent a table of {len(names)} columns; at most {MOST_COLUMNS} are read")
     for name in names:
@@ -70,5 +70,5 @@ def checked_columns(names: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _halved(text: str) -> bool:
-    """Whether JSON's escapes have left half of a pair of surrogates, which no other form can write."""
+    """Whether a text holds half of a surrogate pair, which JSON can escape but UTF-8 cannot encode."""
     return any("\ud800" <= sign <= "\udfff" for sign in text)

@@ -121,7 +121,7 @@ def slow_audit(folder) -> subprocess.Popen:
 def wait_for_findings(folder, count=5) -> None:
     for _ in range(600):
         journal = folder / "out" / "journal.jsonl"
-        if journal.exists() and journal.read_text().count('"finding"') >= count:
+        if journal.exists() and journal.read_text().count('"examined"') >= count:
             return
         time.sleep(0.05)
     raise AssertionError("no findings were journaled")
@@ -133,7 +133,7 @@ def test_an_interrupted_run_keeps_what_it_measured_and_goes_on(folder):
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=20)
     assert running.returncode == 130
-    assert "findings are kept in out. To go on: harness run audit.toml --out out" in errors
+    assert "examined records are kept in out. To go on: harness run audit.toml --out out" in errors
     kept = (folder / "out" / "journal.jsonl").read_text()
     harness("run", "audit.toml", "--out", "out", cwd=folder)
     assert (folder / "out" / "journal.jsonl").read_text().startswith(kept)
@@ -199,8 +199,8 @@ def test_verify_refuses_an_edited_journal_and_names_the_line(folder):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ('"outcome": "violated"', '"outcome": "holds"', "its outcome is holds, but the journal proves violated"),
-        ('"distance": 0.333', '"distance": 0.233', "the finding of record 3 is not what the journal holds"),
+        ('"outcome": "violated"', '"outcome": "holds"', "verdict.outcome is 'holds', but the journal proves 'viol"),
+        ('"distance": 0.333', '"distance": 0.233', "findings[3].distance is 0.233"),
     ],
 )
 def test_verify_refuses_a_report_that_says_otherwise(folder, old, new, why):

@@ -74,7 +74,8 @@ def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Select
     """The persons to examine; `risk` is a draw of f(D) that shows who is risky, where a budget asks for it."""
     persons, at_random = _choose(plan, profile, risk)
     names = plan.adversary_names(profile.card)
-    duplicates = equal_persons(plan.data, persons) if profile.row_order_invariant else ()
+    alike = profile.row_order_invariant and not any(adversary.prior.per_record for adversary in plan.adversaries)
+    duplicates = equal_persons(plan.data, persons) if alike else ()
     return Selected(
         persons=persons,
         random=at_random,

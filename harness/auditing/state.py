@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from harness.auditing.events import (
@@ -50,7 +51,7 @@ class AuditState:
             state.add(event)
         return state
 
-    @property
+    @cached_property
     def claim(self) -> Claim:
         return Claim(**self.spec["claim"])
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from harness.executors.mapper import KEPT, Answer, Function, Item, Pace, Result, packed, performed, unpacked
-from harness.executors.processes import undisturbed
+from harness.executors.mapper import KEPT, Answer, Function, Item, Pace, Result, pack, perform, unpack
+from harness.executors.processes import worker_settings
 from harness.executors.worker import GRACE
 from harness.vocabulary.errors import HarnessError, InputError
 
@@ -48,7 +48,7 @@ class Cluster:
         first = list(islice(waiting, 1))
         if not first:
             return
-        with _connected(self.address) as client, _told_plainly(self.address):
+        with _connected(self.address) as client, _plain_errors(self.address):
             yield from _results(client, function, chain(first, waiting))
 
 
@@ -66,7 +66,7 @@ def _connected(address: str) -> Iterator[Any]:
     with ExitStack() as stack:
         if address.startswith("local:"):
             count = int(address.removeprefix("local:"))
-            with undisturbed():
+            with worker_settings():
                 local = dask.LocalCluster(
                     n_workers=count, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
                 )
@@ -89,7 +89,7 @@ async def _end_workers(local: Any) -> None:
 
 
 @contextmanager
-def _told_plainly(address: str) -> Iterator[None]:
+def _plain_errors(address: str) -> Iterator[None]:
     dask = _dask()
     try:
         yield
@@ -102,7 +102,7 @@ def _told_plainly(address: str) -> Iterator[None]:
 def _results(client: Any, function: Function, items: Iterator[Any]) -> Iterator[Any]:
     """Small items travel in batches; the function travels once, and is a task that Dask can repeat elsewhere."""
     dask = _dask()
-    work = client.submit(unpacked, packed(function, dask.protocol.pickle.dumps), pure=False)
+    work = client.submit(unpack, pack(function, dask.protocol.pickle.dumps), pure=False)
     running = dask.as_completed(loop=client.loop, with_results=True)
     pace, size = Pace(MOST), _Size(client)
     under_way = 0
@@ -111,22 +111,22 @@ def _results(client: Any, function: Function, items: Iterator[Any]) -> Iterator[
             batch = list(islice(items, pace.items_in(BATCH)))
             if not batch:
                 break
-            running.add(client.submit(_performed_all, work, batch, pure=False))
+            running.add(client.submit(_perform_all, work, batch, pure=False))
             under_way += 1
         if not under_way:
             return
         _, answers = next(running)
         under_way -= 1
         for answer in answers:
-            pace.saw(answer)
+            pace.add(answer)
             yield answer.result()
 
 
-def _performed_all(function: Function, batch: list[Any]) -> list[Answer]:
+def _perform_all(function: Function, batch: list[Any]) -> list[Answer]:
     """In a worker: the answers up to the first error, which ends the work."""
     answers: list[Answer] = []
     for item in batch:
-        answers.append(performed(function, item))
+        answers.append(perform(function, item))
         if answers[-1].error is not None:
             break
     return answers

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from harness.executors.mapper import Answer, Function, Item, Result, performed
+from harness.executors.mapper import Answer, Function, Item, Result, perform
 
 WINDOW = 4  # items under way per thread: the next question is there when an answer comes
 
-Asked = queue.SimpleQueue[tuple[Any, ...]]  # one item, or nothing to end a thread
+Tasks = queue.SimpleQueue[tuple[Any, ...]]  # one item each, or none to end a thread
 
 
 @dataclass(frozen=True)
@@ -33,35 +33,35 @@ class Threads:
     workers: int
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        asked: Asked = queue.SimpleQueue()
-        answered: queue.SimpleQueue[Answer] = queue.SimpleQueue()
-        waiting = ((item,) for item in items)
+        tasks: Tasks = queue.SimpleQueue()
+        answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        waiting = ((item,) for item in items)  # a tuple each, so that an item may be anything
         under_way = 0
         try:
-            for errand in islice(waiting, self.workers * WINDOW):
+            for task in islice(waiting, self.workers * WINDOW):
                 if under_way < self.workers:  # daemons: a call that hangs must not keep the program from ending
-                    threading.Thread(target=_serve, args=(function, asked, answered), daemon=True).start()
-                asked.put(errand)
+                    threading.Thread(target=_perform_tasks, args=(function, tasks, answers), daemon=True).start()
+                tasks.put(task)
                 under_way += 1
             while under_way:
-                answer = answered.get()
+                answer = answers.get()
                 under_way -= 1
-                for errand in islice(waiting, 1):
-                    asked.put(errand)
+                for task in islice(waiting, 1):
+                    tasks.put(task)
                     under_way += 1
                 yield answer.result()
         finally:
-            _dismiss(asked, self.workers)
+            _end_threads(tasks, self.workers)
 
 
-def _serve(function: Function, asked: Asked, answered: queue.SimpleQueue[Answer]) -> None:
-    while errand := asked.get():
-        answered.put(performed(function, *errand))
+def _perform_tasks(function: Function, tasks: Tasks, answers: queue.SimpleQueue[Answer]) -> None:
+    while task := tasks.get():
+        answers.put(perform(function, *task))
 
 
-def _dismiss(asked: Asked, threads: int) -> None:
+def _end_threads(tasks: Tasks, threads: int) -> None:
     with suppress(queue.Empty):
         while True:
-            asked.get_nowait()
+            tasks.get_nowait()
     for _ in range(threads):
-        asked.put(())
+        tasks.put(())

@@ -37,8 +37,8 @@ class Answer:
         return self.value
 
 
-def performed(function: Function, item: Any) -> Answer:
-    """The answer for one item; even sys.exit() in an anonymizer is an error to tell, not the end of its worker."""
+def perform(function: Function, item: Any) -> Answer:
+    """The answer for one item; even sys.exit() in an anonymizer is an error of that item, not the end of its worker."""
     start = time.perf_counter()
     try:
         return Answer(function(item), None, time.perf_counter() - start)
@@ -47,13 +47,13 @@ def performed(function: Function, item: Any) -> Answer:
 
 
 class Pace:
-    """How many items make up some seconds of work, judged by the answers of late; one while nothing is known."""
+    """How many items make up some seconds of work, judged by the latest answers; one while there are none."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._seconds: float | None = None
 
-    def saw(self, answer: Answer) -> None:
+    def add(self, answer: Answer) -> None:
         before = answer.seconds if self._seconds is None else self._seconds
         self._seconds = 0.8 * before + 0.2 * answer.seconds
 
@@ -63,18 +63,19 @@ class Pace:
         return self._most if self._seconds * self._most <= seconds else round(seconds / self._seconds)
 
 
-def packed(function: Function, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
+def pack(function: Function, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
+    """The function as bytes for worker processes, or an InputError that says what to do instead."""
     try:
         return dumps(function)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(f"the work cannot be sent to worker processes ({error}); {REMEDY}") from None
 
 
-def unpacked(travelling: bytes) -> Function:
-    """In a worker: the one function it performs."""
+def unpack(packed: bytes) -> Function:
+    """The function that a worker performs, from the bytes that it received."""
     try:
-        function: Function = pickle.loads(travelling)  # noqa: S301  (from our own parent process)
+        function: Function = pickle.loads(packed)  # noqa: S301  (from our own parent process)
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise InputError(f"worker processes cannot receive the work ({told}); {REMEDY}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"worker processes cannot receive the work ({reason}); {REMEDY}") from None
     return function

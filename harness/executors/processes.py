@@ -17,13 +17,13 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
 from typing import Any
 
-from harness.executors.mapper import KEPT, Answer, Item, Pace, Result, packed
+from harness.executors.mapper import KEPT, Answer, Item, Pace, Result, pack
 from harness.executors.worker import GRACE, work
 from harness.vocabulary.errors import HarnessError, InputError
 
 LEAD = 0.2  # seconds of work that a worker has ahead of it: more than a slow disk keeps the parent
 MOST = 64  # items that it has ahead at most
-DEATHS = 3  # over one item; then the item is to blame
+DEATHS = 3  # of workers over one item, which is then taken for their cause
 ONE_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -37,20 +37,20 @@ class Processes:
     workers: int
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        travelling = packed(function)
+        packed = pack(function)
         waiting = iter(items)
         first = list(islice(waiting, self.workers))
         if not first:
             return
-        crew = _Crew(travelling, chain(first, waiting), len(first))
+        pool = _Pool(packed, chain(first, waiting), len(first))
         try:
-            yield from crew.results()
+            yield from pool.results()
         finally:
-            crew.end()
+            pool.end()
 
 
 @dataclass(eq=False)
-class _Errand:
+class _Task:
     """One item, and how many workers died over it."""
 
     item: Any
@@ -64,18 +64,18 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=work, args=(theirs,), name="harness worker")
-        self.errands: list[_Errand] = []
+        self.tasks: list[_Task] = []
         self.up = False
-        with undisturbed():
+        with worker_settings():
             self.process.start()
         theirs.close()  # so that the pipe ends when the worker does
 
-    def give(self, errands: list[_Errand]) -> None:
-        self.errands += errands
+    def give(self, tasks: list[_Task]) -> None:
+        self.tasks += tasks
         with suppress(OSError):  # it has just died, and will be found dead
-            self.pipe.send([errand.item for errand in errands])
+            self.pipe.send([task.item for task in tasks])
 
-    def cause_of_death(self) -> str:
+    def reason_of_end(self) -> str:
         self.pipe.close()
         self.process.join(GRACE)
         code = self.process.exitcode
@@ -90,8 +90,8 @@ class _Worker:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """A process started meanwhile hears no Ctrl-C and computes with one thread, unless its user wants more.
+def worker_settings() -> Iterator[None]:
+    """A process started inside is not interrupted by Ctrl-C, and computes with one thread unless its user set more.
 
     Both are inherited, because both must hold before its first import.
     """
@@ -107,35 +107,35 @@ def undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class _Crew:
+class _Pool:
     """Worker processes, as many at any time, and the items they share."""
 
-    def __init__(self, travelling: bytes, items: Iterator[Any], size: int) -> None:
-        self._travelling = travelling
-        self._fresh = (_Errand(item) for item in items)
-        self._again: deque[_Errand] = deque()
+    def __init__(self, packed: bytes, items: Iterator[Any], size: int) -> None:
+        self._packed = packed
+        self._fresh = (_Task(item) for item in items)
+        self._again: deque[_Task] = deque()
         self._exhausted = False
         self._pace = Pace(MOST)
-        self._stillborn = 0  # workers in a row that died before they were up
+        self._failed_starts = 0  # workers in a row that died before they were up
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
         # For whoever never closes the iterator: at exit this comes before Python waits for its child processes.
         self.end = Finalize(self, _end, (self._workers, self._selector), exitpriority=10)
         for _ in range(size):
-            self._hire()
+            self._start_worker()
 
     def results(self) -> Iterator[Any]:
         while True:
             for worker in self._workers:
                 self._supply(worker)
-            if self._exhausted and not self._again and not any(worker.errands for worker in self._workers):
+            if self._exhausted and not self._again and not any(worker.tasks for worker in self._workers):
                 return
-            for worker in self._heard():
-                answer = self._listen(worker)
+            for worker in self._ready():
+                answer = self._receive(worker)
                 if answer is not None:
                     yield answer.result()
 
-    def _hire(self) -> None:
+    def _start_worker(self) -> None:
         worker = _Worker()
         self._workers.append(worker)
         self._selector.register(worker.pipe, selectors.EVENT_READ, worker)
@@ -143,64 +143,64 @@ class _Crew:
     def _supply(self, worker: _Worker) -> None:
         """In portions, when half of its lead is used up; items that take long are given one at a time."""
         lead = self._pace.items_in(LEAD)
-        if worker.up and len(worker.errands) <= lead // 2:
-            errands = self._next(lead - len(worker.errands))
-            if errands:
-                worker.give(errands)
+        if worker.up and len(worker.tasks) <= lead // 2:
+            tasks = self._next(lead - len(worker.tasks))
+            if tasks:
+                worker.give(tasks)
 
-    def _next(self, count: int) -> list[_Errand]:
-        errands = [self._again.popleft() for _ in range(min(count, len(self._again)))]
-        errands += islice(self._fresh, count - len(errands))
-        self._exhausted = len(errands) < count
-        return errands
+    def _next(self, count: int) -> list[_Task]:
+        tasks = [self._again.popleft() for _ in range(min(count, len(self._again)))]
+        tasks += islice(self._fresh, count - len(tasks))
+        self._exhausted = len(tasks) < count
+        return tasks
 
-    def _heard(self) -> list[_Worker]:
+    def _ready(self) -> list[_Worker]:
         """Workers that said something or are gone; one gone while a child of it holds its pipe is replaced here."""
-        heard: list[_Worker] = [key.data for key, _ in self._selector.select(timeout=1.0)]
-        gone = [] if heard else [worker for worker in self._workers if not worker.process.is_alive()]
+        ready: list[_Worker] = [key.data for key, _ in self._selector.select(timeout=1.0)]
+        gone = [] if ready else [worker for worker in self._workers if not worker.process.is_alive()]
         for worker in gone:
             self._replace(worker)
-        return heard
+        return ready
 
-    def _listen(self, worker: _Worker) -> Answer | None:
+    def _receive(self, worker: _Worker) -> Answer | None:
         try:
             answer: Answer | None = worker.pipe.recv()
             if answer is None:  # it is up
-                worker.pipe.send_bytes(self._travelling)
+                worker.pipe.send_bytes(self._packed)
         except (EOFError, OSError):
             self._replace(worker)
             return None
         if answer is None:
-            worker.up, self._stillborn = True, 0
+            worker.up, self._failed_starts = True, 0
         else:
-            del worker.errands[:1]
-            self._pace.saw(answer)
+            del worker.tasks[:1]
+            self._pace.add(answer)
         return answer
 
     def _replace(self, worker: _Worker) -> None:
         """Its items are asked again; it died over the oldest, for it answers one after the other."""
         self._selector.unregister(worker.pipe)
         self._workers.remove(worker)
-        cause = worker.cause_of_death()
-        if worker.errands:
-            _blame(worker.errands[0], cause)
+        cause = worker.reason_of_end()
+        if worker.tasks:
+            _record_crash(worker.tasks[0], cause)
         elif not worker.up:
-            self._stillborn += 1
-            _blame_the_start(self._stillborn, cause)
-        self._again.extend(worker.errands)
-        self._hire()
+            self._failed_starts += 1
+            _record_failed_start(self._failed_starts, cause)
+        self._again.extend(worker.tasks)
+        self._start_worker()
 
 
-def _blame(errand: _Errand, cause: str) -> None:
-    errand.deaths += 1
-    if errand.deaths == DEATHS:
+def _record_crash(task: _Task, cause: str) -> None:
+    task.deaths += 1
+    if task.deaths == DEATHS:
         raise HarnessError(
-            f"a worker process died over item {errand.item!r}, and so did {DEATHS - 1} others ({cause}); {KEPT}"
+            f"a worker process died over item {task.item!r}, and so did {DEATHS - 1} others ({cause}); {KEPT}"
         )
 
 
-def _blame_the_start(stillborn: int, cause: str) -> None:
-    if stillborn == DEATHS:
+def _record_failed_start(failed_starts: int, cause: str) -> None:
+    if failed_starts == DEATHS:
         raise InputError(
             f"worker processes cannot be started ({cause}); a script that uses them must do its work under "
             'if __name__ == "__main__", or use workers = 1'
@@ -208,7 +208,7 @@ def _blame_the_start(stillborn: int, cause: str) -> None:
 
 
 def _end(workers: list[_Worker], selector: selectors.BaseSelector) -> None:
-    """A closed pipe tells a worker to end; whoever has not heard it is ended."""
+    """A closed pipe tells a worker to end; one that does not end by itself is killed."""
     selector.close()
     for worker in workers:
         worker.pipe.close()

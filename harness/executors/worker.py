@@ -1,4 +1,4 @@
-"""The life of a worker process. Knows a pipe to its parent, and nothing of the other workers."""
+"""What a worker process does. Knows a pipe to its parent, and nothing of the other workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from harness.executors.mapper import Answer, performed, unpacked
+from harness.executors.mapper import Answer, perform, unpack
 from harness.vocabulary.errors import HarnessError
 
 GRACE = 0.5  # seconds for a worker that is told to end
@@ -30,12 +30,12 @@ def work(pipe: Connection) -> None:
     threading.Thread(target=_receive, args=(pipe, received), daemon=True).start()
     with suppress(OSError):  # nobody listens any more
         pipe.send(None)
-        if travelling := received.get():
-            function = performed(unpacked, *travelling)
+        if packed := received.get():
+            function = perform(unpack, *packed)
             if function.error is not None:
-                pipe.send_bytes(_told(function))
+                pipe.send_bytes(_pack_answer(function))
             while item := received.get():
-                pipe.send_bytes(_told(performed(function.value, *item)))
+                pipe.send_bytes(_pack_answer(perform(function.value, *item)))
 
 
 def _receive(pipe: Connection, received: Received) -> None:
@@ -52,15 +52,15 @@ def _receive(pipe: Connection, received: Received) -> None:
         os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def _told(answer: Answer) -> bytes:
-    """An answer as it travels: an error takes its traceback along, one that cannot travel leaves its words."""
+def _pack_answer(answer: Answer) -> bytes:
+    """An answer as bytes: an error with its traceback, as a text alone if it cannot be pickled."""
     if answer.error is not None and not isinstance(answer.error, HarnessError):
         answer.error.add_note("in a worker process:\n" + "".join(traceback.format_exception(answer.error)))
     try:
-        told = pickle.dumps(answer)
+        packed = pickle.dumps(answer)
         if answer.error is not None:
-            pickle.loads(told)  # noqa: S301  (many an exception fails only on arrival)
-        return told
+            pickle.loads(packed)  # noqa: S301  (many an exception fails only on arrival)
+        return packed
     except Exception as error:
         wrong = answer.error or error
         return pickle.dumps(Answer(None, HarnessError(f"{type(wrong).__name__}: {wrong}"), answer.seconds))

@@ -18,7 +18,7 @@ What needs no more than this from a distance is public for others: `upper_of_sid
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -77,7 +77,7 @@ def upper(
     """d is at most this, except with probability alpha; `estimate` is the plug-in d̂ of the same draws."""
     if coupled:
         return min(span, _upper_of_pairs(pair_lengths(x, y, span), estimate, alpha, span))
-    return upper_of_sides(x.columns, y.columns, estimate, alpha, span)
+    return upper_of_sides((x.columns, y.columns), estimate, alpha, span)
 
 
 def lower(x: Coordinates, y: Coordinates, alpha: float, *, span: float = SIMPLEX_SPAN) -> float:
@@ -147,16 +147,16 @@ def _upper_of_pairs(moved: Floats, estimate: float, alpha: float, span: float) -
     return min(mean, estimate + _shortfall(variance, span / len(moved), NORM_OF_PAIRS * alpha))
 
 
-def upper_of_sides(x: Floats, y: Floats, estimate: float, alpha: float, span: float) -> float:
-    """d is at most this, except with probability alpha, when the two sides are drawn independently.
+def upper_of_sides(sides: Sequence[Floats], estimate: float, alpha: float, span: float) -> float:
+    """d is at most this, except with probability alpha, when the sides are drawn independently.
 
     E d̂ ≥ d (Jensen, any joint law); one draw of N moves d̂ by at most span/N, and mostly by less. True of every
     jointly convex distance of mean predictions that changes by no more than ‖x − x'‖₁/N when a draw x becomes x'.
     """
-    sizes = x.shape[1], y.shape[1]
+    sizes = [side.shape[1] for side in sides]
     steps = sum(span**2 / size for size in sizes)  # Σ c² of McDiarmid's inequality
     plain = math.sqrt(steps * math.log(1 / (BOUNDED_STEPS * alpha)) / 2)
-    spreads = (_spread(side, SPREAD_OF_SIDE * alpha, span) for side in (x, y))
+    spreads = (_spread(side, SPREAD_OF_SIDE * alpha, span) for side in sides)
     variance = sum(spread / size for spread, size in zip(spreads, sizes, strict=True))
     return min(span, estimate + min(plain, _shortfall(variance, span / min(sizes), NORM_OF_SIDES * alpha)))
 
@@ -262,6 +262,24 @@ class StraightPotential:
         """h(x) − h(y) of each pair.  # [draws]"""
         moved: Floats = np.einsum("j,jk->k", self.slopes, x - y)
         return np.clip(moved, -self.oscillation, self.oscillation)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPotential:
+    """u·x + v·y, for distances of expected predictions that are at least u·p + v·q for all p and q."""
+
+    u: Floats  # [n]
+    v: Floats  # [n]
+
+    @property
+    def oscillation(self) -> float:
+        """No pair of points of the simplex gains less than minus this."""
+        return max(0.0, -float(self.u.min() + self.v.min()))
+
+    def gains(self, x: Floats, y: Floats) -> Floats:
+        """u·x + v·y of each pair.  # [draws]"""
+        gains: Floats = np.einsum("j,jk->k", self.u, x) + np.einsum("j,jk->k", self.v, y)
+        return np.maximum(gains, -self.oscillation)  # no more than rounding
 
 
 def _learn(x: Floats, y: Floats, price: float, span: float) -> Potential:

@@ -115,11 +115,12 @@ class Column:
         if self.edges:
             return np.array(self.edges[1:-1], dtype=np.float64)
         assert self.bins is not None
-        steps = np.arange(1, self.bins) / self.bins
+        inner = np.arange(1, self.bins)
         if self.binning == "quantiles":
-            quantiles: npt.NDArray[np.float64] = np.quantile(known, steps)
+            quantiles: npt.NDArray[np.float64] = np.quantile(known, inner / self.bins)
             return quantiles
-        ends: npt.NDArray[np.float64] = known.min() + steps * (known.max() - known.min())
+        # Multiplied before it is divided: 0.7 · 90 is 62.99999999999999.
+        ends: npt.NDArray[np.float64] = known.min() + inner * (known.max() - known.min()) / self.bins
         return ends
 
     def summary(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An anonymizer that lives in this process: any callable f(df), f(df, seed) or f(df, rng)."""
+"""An anonymizer in this process: any callable f(df), f(df, seed) or f(df, rng)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.vocabulary.table import Table
 
 
 class Local:
-    """A callable as an oracle. It always gets a fresh copy of the data: some empty their argument."""
+    """A callable as an oracle. It is given a fresh copy of the data each time, since it may change its argument."""
 
     def __init__(self, function: Callable[..., Any], options: Mapping[str, Any] | None = None) -> None:
         self.function = function

@@ -1,4 +1,4 @@
-"""A process that stays: asked many times over its standard input and output, in frames of the oracle protocol."""
+"""A command started once and asked many times: frames of the protocol on its standard input and output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STARTING = 60.0  # seconds until a process has introduced itself: it may have mu
 
 
 class PersistentCommand:
-    """A command that answers frames; started without a shell, and again when it has died.
+    """A command that answers frames; started without a shell, and started again after it ended.
 
     `processes` of them answer as many questions at once. `timeout` is how many seconds may be waited for one
     answer (at most 60 for the first, its card), `memory` how many bytes of address space each process gets.
@@ -276,7 +276,7 @@ class Pipes:
         return taken
 
     def _wait(self) -> set[int]:
-        """The streams that are ready, perhaps none once the process is gone; standard error is heard on the way.
+        """The streams that are ready, perhaps none once the process is gone; standard error is read as well.
 
         A process may leave a child behind that holds its streams open, so their end does not tell of its own.
         """
@@ -294,7 +294,7 @@ class Pipes:
                 raise OracleError("it did not answer in time", retryable=True)
 
     def _listen(self) -> bool:
-        """Whether there was something to hear; where there is nothing more to come, nobody listens again."""
+        """Reads from standard error; whether there was something. At its end it is no longer waited for."""
         try:
             piece = os.read(self._stderr, PIECE)
         except BlockingIOError:

@@ -29,7 +29,7 @@ BLOCKS = 2  # of noise that are kept: an audit asks with the same seed again and
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The records of D by their quasi-identifiers: who shares all of them with whom."""
+    """The records of D grouped by their quasi-identifiers."""
 
     ids: Longs  # [record], ranks of the quasi-identifiers in the order of the domains
     members: Longs  # the records, group by group

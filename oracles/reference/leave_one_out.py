@@ -44,7 +44,7 @@ class Split(NamedTuple):
     good: list[bool]
 
     def stays(self, rule: Rule, code: int, secret: int) -> bool:
-        """Is it certainly allowed without such a row if it is allowed with it, and else not?"""
+        """Whether the rule certainly says the same of this split without a row of this code and sensitive value."""
         part = bisect_right(self.edges, code)
         size, top = self.sizes[part] - 1, self.tops[part] - (self.modes[part] == secret)
         if size == 0:
@@ -88,7 +88,7 @@ def _situation(size: int, below: int, above: int) -> tuple[bool, bool] | None:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What became of a node, and what must not happen for it to become the same again."""
+    """How a node was cut or why not, and which rows it depends on."""
 
     fragile: frozenset[tuple[int, int]]  # (axis, code) held by one row, whose absence moves an end or a cut
     attempts: list[Attempt]
@@ -200,7 +200,7 @@ class FullRun:
 
 
 def _decided(ground: Ground, rule: Rule, rows: Longs, node: Nodes, tried: int) -> Decision:
-    """The node's attempts once more, with the kernel's own steps, written down."""
+    """The attempts to cut the node, repeated with the functions of cuts and written down."""
     start, size = int(node.start[0]), int(node.size[0])
     mine = rows[start : start + size].copy()
     codes = ground.axes.codes[:, mine]

@@ -1,1 +1,1 @@
-"""The vendor's kit: one function becomes an oracle that anybody can ask. One brain (handler), thin transports."""
+"""The vendor's kit: serve an anonymizer over gRPC, HTTP or standard input and output, all with one handler."""

@@ -22,7 +22,7 @@ class Running(Protocol):
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """`127.0.0.1:8080`, `[::1]:0`, `localhost:8080`; port 0 is any that is free."""
+    """Host and port of an address such as `127.0.0.1:8080` or `[::1]:0`; port 0 is any that is free."""
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
         raise InputError(f"{address!r} is no address to listen on; expected HOST:PORT as in 127.0.0.1:8080")
@@ -30,7 +30,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 
 def require_token(host: str, token: str | None) -> None:
-    """Whoever can reach an anonymizer can use it; only this machine's own processes need no token."""
+    """Raises an InputError if a server that other machines can reach has no token."""
     if token == "":
         raise InputError("the token is empty; set it to something that cannot be guessed")
     if token is None and not is_loopback(host):

@@ -9,7 +9,7 @@ import hmac
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -27,7 +27,7 @@ log = logging.getLogger("oracles.serve")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server takes upon itself."""
+    """How much a server accepts, keeps and does at once."""
 
     request_bytes: int = 64 * 2**20  # one question with its data
     dataset_bytes: int = 64 * 2**20  # one dataset that is put
@@ -106,7 +106,7 @@ class Handler:
         with _invalid():
             return json_form.read_question(json_form.loaded(body))
 
-    def answer(self, question: Question) -> Iterator[Release]:
+    def answer(self, question: Question) -> Generator[Release, None, None]:
         """The releases, checked, one after the other; waits for its turn, and gives it back when done or closed."""
         with self._refusing("answer"), self._counted():
             ask = self._ask(question)

@@ -54,9 +54,9 @@ class Server:
         end = time.monotonic() + grace
         self.handler.drain(grace)
         self._http.shutdown()
-        self._http.spoken(max(1.0, end - time.monotonic()))
+        self._http.wait_for_replies(max(1.0, end - time.monotonic()))
         self._http.server_close()
-        self._http.hang_up()
+        self._http.close_connections()
         self._thread.join(1.0)
 
 
@@ -93,13 +93,13 @@ class _Threading(ThreadingHTTPServer):
         self._lock = threading.Lock()
         self._open: set[Any] = set()
         self._changed = threading.Condition()
-        self._speaking = 0
+        self._replying = 0
         super().__init__(address, _Exchange)
         if tls is not None:  # hands are shaken in the connection's own thread, at its first read
             self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """A connection too many is closed at once; its client may come back."""
+        """Whether there is room for a connection; one too many is closed at once, and its client may try again."""
         return self._places.acquire(blocking=False)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -113,26 +113,26 @@ class _Threading(ThreadingHTTPServer):
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is nothing to tell."""
+        """Errors of a connection, such as a client that closed it, are not reported."""
 
     @contextmanager
-    def speaking(self) -> Iterator[None]:
-        """While a request is answered, from its head to the last byte of the reply."""
+    def replying(self) -> Iterator[None]:
+        """Counts a request as under way, from its head to the last byte of the reply."""
         with self._changed:
-            self._speaking += 1
+            self._replying += 1
         try:
             yield
         finally:
             with self._changed:
-                self._speaking -= 1
+                self._replying -= 1
                 self._changed.notify_all()
 
-    def spoken(self, seconds: float) -> None:
-        """Wait until every reply under way is out."""
+    def wait_for_replies(self, seconds: float) -> None:
+        """Waits until every reply under way is sent, at most so many seconds."""
         with self._changed:
-            self._changed.wait_for(lambda: self._speaking == 0, seconds)
+            self._changed.wait_for(lambda: self._replying == 0, seconds)
 
-    def hang_up(self) -> None:
+    def close_connections(self) -> None:
         with self._lock:
             for connection in self._open:
                 with suppress(OSError):
@@ -169,10 +169,10 @@ class _Exchange(BaseHTTPRequestHandler):
         self._refuse(Refused(message or HTTPStatus(code).phrase, code="UNSUPPORTED" if unsupported else "INVALID"))
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The handler has its own log, which holds no data."""
+        """Nothing: the handler has its own log, which holds no data."""
 
     def _performed(self, routes: dict[str, Any]) -> None:
-        with self.server.speaking():
+        with self.server.replying():
             self._left = 0
             try:
                 self._left = self._announced()
@@ -184,7 +184,7 @@ class _Exchange(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def _admitted(self, routes: dict[str, Any]) -> Callable[[], None]:
-        """What to do, if it is done here and the caller may ask for it."""
+        """What performs this request; refused if the path is unknown or the caller has not the token."""
         perform: Callable[[], None] | None = routes.get(self.path)
         if perform is None:
             raise _NotHere(f"there is no {self.command} {self.path[:100]!r} here")
@@ -224,7 +224,7 @@ class _Exchange(BaseHTTPRequestHandler):
             self._stream(messages.parts(releases))
 
     def _stream(self, parts: Iterator[pb.Part]) -> None:
-        """Frames as they are made; whatever fails before the first becomes a status, later a frame."""
+        """Sends frames as they are made; a failure before the first becomes an error status, a later one a frame."""
         waiting = next(parts, None)
         self._head(200, PROTOBUF, {"Transfer-Encoding": "chunked"})
         sent = 0
@@ -254,7 +254,7 @@ class _Exchange(BaseHTTPRequestHandler):
         return kind
 
     def _accepted(self) -> str:
-        """Protobuf where the client takes it by name, else what it sent, else JSON."""
+        """The form of the reply: protobuf if the client names it, else the form of the request, else JSON."""
         accept = str(self.headers.get("Accept", "")).lower()
         for kind in (PROTOBUF, JSON):
             if kind in accept:
@@ -262,7 +262,7 @@ class _Exchange(BaseHTTPRequestHandler):
         return PROTOBUF if PROTOBUF in str(self.headers.get("Content-Type", "")).lower() else JSON
 
     def _announced(self) -> int:
-        """The length of the body, CHUNKED if it will say so itself."""
+        """The length of the body, CHUNKED if it comes in chunks."""
         if "chunked" in str(self.headers.get("Transfer-Encoding", "")).lower():
             return CHUNKED
         text = str(self.headers.get("Content-Length") or "0")
@@ -348,7 +348,7 @@ class _Exchange(BaseHTTPRequestHandler):
 
 
 class _Unspoken(Refused):
-    """Something not done here that HTTP has a status of its own for."""
+    """Refused as UNSUPPORTED, with an HTTP status of its own."""
 
     status = 501
 
@@ -357,13 +357,13 @@ class _Unspoken(Refused):
 
 
 class _OtherForm(_Unspoken):
-    """Another form than JSON or protobuf."""
+    """The request is neither JSON nor protobuf."""
 
     status = 415
 
 
 class _NotHere(_Unspoken):
-    """Another path."""
+    """There is no such path."""
 
     status = 404
 

@@ -11,7 +11,7 @@ from oracles.wire.messages import Refused
 
 
 class Shelf:
-    """The longest unused datasets make room for new ones."""
+    """Datasets by digest, bounded in bytes and in time since last use; the longest unused make room for new ones."""
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
         self._most, self._seconds, self._clock = most, seconds, clock

@@ -1,4 +1,4 @@
-"""CSV as anonymizers print it: Table -> bytes, and bytes of unknown making -> Table. Knows no transport."""
+"""CSV as anonymizers print it: a Table as bytes, and untrusted bytes as a Table. Knows no transport."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def from_csv(
 
 
 def _lines(text: Iterable[str]) -> Iterator[str]:
-    """A line of nothing but delimiters would become millions of cells."""
+    """The lines, none too long: a line of nothing but delimiters would become millions of cells."""
     for line in text:
         if len(line) > LONGEST_LINE:
             raise ReleaseError(f"the reply has a line of more than {LONGEST_LINE} characters; expected one per row")

@@ -137,7 +137,7 @@ def describe_request() -> pb.DescribeRequest:
 
 
 def check_major(major: int, whose: str) -> None:
-    """Other majors are refused; 0 is what a peer sends that says nothing."""
+    """Refuses another major version; 0 means that the other side did not say."""
     if major not in (0, MAJOR):
         raise Refused(
             f"{whose} speaks version {major} of the oracle protocol, this side version {MAJOR}; "
@@ -189,7 +189,7 @@ def unpack_description(message: pb.DescribeReply) -> Description:
 
 
 def checked_card(card: Card) -> Card:
-    """A card whose numbers make sense and whose texts can be printed, whoever wrote it."""
+    """The card, or a ReleaseError: numbers in range and texts that can be printed."""
     checked_name(card.name, "the name on its card")
     checked_name(card.version, "the version on its card")
     if card.max_draws is not None and card.max_draws < 1:
@@ -357,7 +357,7 @@ def _with_notes(release: Release, notes: Sequence[str]) -> Release:
 
 
 def check_done(done: pb.Done, arrived: int) -> None:
-    """The end of an answer counts its releases as they were counted here."""
+    """Raises a ReleaseError unless as many releases arrived as the end of the answer says."""
     if done.releases != arrived:
         raise ReleaseError(f"it says that it sent {done.releases} releases and is done; {arrived} arrived")
 

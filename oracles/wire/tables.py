@@ -161,7 +161,7 @@ def _joined(name: str, palettes: list[npt.NDArray[Any]], pieces: list[Codes]) ->
 
 
 def checked_cells(name: str, palette: npt.NDArray[Any], codes: Codes) -> Cells:
-    """Cells whose codes all mean something."""
+    """Cells whose codes are all -1 or a position in the palette."""
     if len(codes) and not (codes.min() >= -1 and codes.max() < len(palette)):
         row = int(np.argmax((codes < -1) | (codes >= len(palette))))
         raise ReleaseError(

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.auditing.plan import DEFAULT_DRAWS, Claim, Plan
-from harness.measuring.adversary import Inference
+from harness.auditing.plan import DEFAULT_DRAWS, MODEL_DRAWS, Claim, Plan
+from harness.measuring.adversary import adversary_from
+from harness.measuring.divergence import divergence_named
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Ask, Card
@@ -20,6 +21,11 @@ DATA = Dataset.from_frame(FRAME, Schema({"age": "number"}, "ill"))
 PLAN = Plan(DATA, Claim(0.1))
 FIXED, NOISY = Card("fixed", randomized=False), Card("noisy", randomized=True, seedable=True)
 PREDICTING = Card("predicting", releases="predictions", randomized=True, seedable=True)
+WHOLE = PLAN.questions[0]
+
+
+def absent(card: Card, person: int, *, plan: Plan = PLAN, coupled: bool = True, about: int | None = None) -> Ask:
+    return plan.ask_absent(card, WHOLE, person, "look 1", 5, coupled=coupled, about=about)
 
 
 def test_all_records_are_targets_unless_a_number_is_given():
@@ -48,41 +54,48 @@ def test_one_draw_when_nothing_is_random_and_many_when_something_is():
     assert replace(PLAN, draws=7).draws_of(NOISY) == 7
 
 
-def test_a_random_adversary_is_drawn_only_when_draws_are_asked_for():
-    forest = Inference.named(model="sklearn:sklearn.ensemble.RandomForestClassifier")
-    assert replace(PLAN, inference=forest).draws_of(FIXED) == 1
-    assert replace(PLAN, inference=forest, draws=9).draws_of(FIXED) == 9
-    assert replace(PLAN, inference=forest, draws=9).ask(FIXED, None, absent=False, coupled=True, draws=9).draws == 1
+def test_a_random_adversary_is_always_drawn_and_a_deterministic_f_is_not() -> None:
+    forest = replace(PLAN, adversaries=(adversary_from({"model": "forest"}), adversary_from({})))
+    assert forest.draws_of(FIXED) == MODEL_DRAWS
+    assert replace(forest, draws=9).draws_of(FIXED) == 9
+    assert [forest.is_exact(FIXED, number) for number in (0, 1)] == [False, True]
+    assert forest.ask_present(FIXED, forest.questions[0], "look 1", 9).draws == 1
+
+
+def test_the_seed_of_a_random_model_depends_on_look_adversary_draw_and_side_alone() -> None:
+    panel = replace(PLAN, adversaries=tuple(adversary_from({"model": model}) for model in ("forest", "mlp")))
+    seeds = [
+        panel.model_seed(adversary, look, draw, side=side)
+        for adversary in (0, 1)
+        for look in (1, 2)
+        for draw in (0, 1)
+        for side in ("both", "absent")
+    ]
+    assert len(set(seeds)) == 16
 
 
 def test_coupled_sides_share_their_seeds_and_independent_ones_do_not():
-    one, two = DATA.record(1), DATA.record(2)
-    coupled = {PLAN.ask(NOISY, who, absent=absent, coupled=True).seed for who in (one, two) for absent in (True, False)}
-    assert len(coupled) == 1
-    apart = [PLAN.ask(NOISY, who, absent=True, coupled=False).seed for who in (one, two)]
-    apart.append(PLAN.ask(NOISY, None, absent=False, coupled=False).seed)
-    assert len(set(apart)) == 3
+    present = PLAN.ask_present(NOISY, WHOLE, "look 1", 5).seed
+    assert {absent(NOISY, person).seed for person in (1, 2)} == {present}
+    assert len({absent(NOISY, person, coupled=False).seed for person in (1, 2)} | {present}) == 3
 
 
 def test_an_ask_leaves_the_record_out_by_index_or_blindly():
-    record = DATA.record(3)
-    indexed = PLAN.ask(FIXED, record, absent=True, coupled=True)
-    blind = replace(PLAN, blind=True).ask(FIXED, record, absent=True, coupled=True)
-    assert (indexed.drop, blind.drop) == (3, None)
-    assert indexed.table.digest == blind.table.digest == DATA.table.without(3).digest
-    assert PLAN.ask(FIXED, record, absent=False, coupled=True).table is DATA.table
+    indexed, blind = absent(FIXED, 3), absent(FIXED, 3, plan=replace(PLAN, blind=True))
+    assert (indexed.drop, blind.drop) == ((3,), ())
+    assert indexed.table.digest == blind.table.digest == DATA.table.without([3]).digest
+    assert PLAN.ask_present(FIXED, WHOLE, "look 1", 1).table is DATA.table
 
 
 def test_a_stranger_is_asked_blindly_unless_the_plan_says_otherwise():
-    record, stranger = DATA.record(3), replace(FIXED, in_process=False)
-    assert PLAN.ask(stranger, record, absent=True, coupled=True).drop is None
-    assert replace(PLAN, blind=False).ask(stranger, record, absent=True, coupled=True).drop == 3
+    remote = replace(FIXED, in_process=False)
+    assert absent(remote, 3).drop == ()
+    assert absent(remote, 3, plan=replace(PLAN, blind=False)).drop == (3,)
 
 
 def test_only_an_oracle_that_predicts_is_told_about_whom():
-    record = DATA.record(3)
-    assert PLAN.ask(FIXED, record, absent=True, coupled=True).about is None
-    assert PLAN.ask(PREDICTING, record, absent=True, coupled=True).about == (3,)
+    assert absent(FIXED, 3, about=3).about is None
+    assert absent(PREDICTING, 3, about=3).about == (3,)
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(1, 20), st.integers(1, 20))
@@ -102,7 +115,11 @@ def test_seeds_of_different_purposes_differ():
 @pytest.mark.parametrize(
     "change",
     [{"seed": 1}, {"draws": 2}, {"records": 3}, {"claim": Claim(0.2)}, {"blind": True},
-     {"inference": Inference.named(model="conditional")}, {"data": DATA.without(0)}],
+     {"adversaries": (adversary_from({"model": "conditional"}),)}, {"data": DATA.without([0])}, {"joint": True},
+     {"divergence": divergence_named("half")}, {"adversaries": (adversary_from({"prior": "uniform"}),)},
+     {"adversaries": (adversary_from({"model": {"name": "bernoulli", "alpha": 0.01}}),)},
+     {"adversaries": (adversary_from({"encoder": {"name": "quantiles-hot", "bins": 4}}),)},
+     {"adversaries": (adversary_from({"encoder": {"name": "quantiles-hot", "bins": 5}}),)}],
     ids=str,
 )  # fmt: skip
 def test_whatever_changes_the_numbers_changes_the_digest(change):
@@ -113,7 +130,8 @@ def test_parameters_of_a_classifier_are_part_of_the_digest():
     from sklearn.tree import DecisionTreeClassifier
 
     digests = {
-        replace(PLAN, inference=Inference.named(model=DecisionTreeClassifier(max_depth=d))).digest for d in (1, 2)
+        replace(PLAN, adversaries=(adversary_from({"model": DecisionTreeClassifier(max_depth=d)}),)).digest
+        for d in (1, 2)
     }
     assert len(digests) == 2
 

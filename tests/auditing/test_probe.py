@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from harness.auditing.plan import Claim, Plan
-from harness.auditing.probe import first_questions
+from harness.auditing.probe import probe
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import OracleError
 from harness.vocabulary.oracle import Ask, Card
@@ -15,7 +15,7 @@ from harness.vocabulary.schema import Schema
 from oracles import as_oracle
 from tests import naive
 from tests.anonymizers import jittered
-from tests.auditing.test_procedure import QUASI, audit, table
+from tests.small_audits import QUASI, audit, table
 
 
 class Box:
@@ -46,7 +46,7 @@ def plain(data, seed, asked):
 
 def opening(box, rows=30):
     data = Dataset.from_frame(table(rows), Schema(QUASI, "ill"))
-    return first_questions(Plan(data, Claim(0.1)), box)
+    return probe(Plan(data, Claim(0.1)), box)
 
 
 SEEDED = Card("box", randomized=True, seedable=True)
@@ -94,7 +94,8 @@ class Counted:
     """A local anonymizer that vouches for something, and counts how often it was asked."""
 
     def __init__(self, f, row_order_invariant):
-        self.card, self.f, self.asked = Card("counted", randomized=False, row_order_invariant=row_order_invariant), f, []
+        self.card = Card("counted", randomized=False, row_order_invariant=row_order_invariant)
+        self.f, self.asked = f, []
 
     def answer(self, ask: Ask):
         self.asked.append(ask.table.rows)
@@ -115,8 +116,8 @@ def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_
         data.drop_duplicates()
     )  # two about a table of that size to see if it repeats
     assert len(report.findings) == 30
-    twins = [replace(finding, index=0) for finding in report.findings]
-    assert all(twins[index] == twins[index % 10] for index in range(30))
+    alike = [replace(finding, person=0, rows=(0,), row=0) for finding in report.findings]
+    assert all(alike[index] == alike[index % 10] for index in range(30))
     assert any("records were examined for all 30" in line for line in report.assumptions)
 
 
@@ -151,7 +152,8 @@ def test_a_mondrian_that_breaks_ties_by_position_is_measured_as_it_is():
     data = pd.DataFrame(rows, columns=["u", "v", "s"])
     report = audit(halves, data, quasi={"u": "number", "v": "number"}, sensitive="s")
     for finding in report.findings:
-        assert finding.distance == pytest.approx(naive.distance(halves, data, finding.index, ["u", "v"], "s"), abs=1e-9)
+        expected = naive.distance(halves, data, finding.person, ["u", "v"], "s")
+        assert finding.distance == pytest.approx(expected, abs=1e-9)
 
 
 def test_an_oracle_that_remembers_is_caught_by_the_last_question():

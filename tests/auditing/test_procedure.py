@@ -1,10 +1,14 @@
 """One record examined, all of them, and what an audit makes of an oracle that is not what it says."""
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import harness
+from harness.auditing.events import Event, Examined
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
@@ -15,31 +19,14 @@ from harness.vocabulary.schema import Schema
 from oracles import as_oracle
 from tests import naive
 from tests.anonymizers import chunks, jittered, suppressing
-
-QUASI = {"age": "number", "sex": "category"}
-
-
-def table(rows=30, seed=0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(20, 60, rows),
-            "sex": rng.choice(["F", "M"], rows),
-            "ill": rng.choice(["flu", "ulcer", "none"], rows, p=[0.5, 0.1, 0.4]),
-        }
-    )
-
-
-def audit(f, data=None, **options):
-    data = table() if data is None else data
-    return harness.audit(f, data, **{"quasi": QUASI, "sensitive": "ill", "epsilon": 0.1, **options})
+from tests.small_audits import QUASI, audit, table
 
 
 def test_distances_are_those_of_the_naive_pipeline():
     data = table(60)
     report = audit(chunks, data)
     for finding in report.findings:
-        expected = naive.distance(chunks, data, finding.index, list(QUASI), "ill")
+        expected = naive.distance(chunks, data, finding.person, list(QUASI), "ill")
         assert finding.distance == pytest.approx(expected, abs=1e-9)
 
 
@@ -61,7 +48,7 @@ def test_an_anonymizer_may_empty_its_argument():
 
 def test_seeded_draws_are_coupled_and_repeatable():
     first, second = audit(jittered, draws=20), audit(jittered, draws=20)
-    assert first.opening.coupled
+    assert first.coupled
     assert first.to_json() == second.to_json()
     assert first.findings[0].draws == 20
     assert audit(jittered, draws=20, seed=1).to_json() != first.to_json()
@@ -79,7 +66,7 @@ def test_a_callable_that_turns_out_random_is_drawn_independently():
 
     report = audit(restless, table(8), draws=10)
     assert report.card.randomized
-    assert not report.opening.coupled
+    assert not report.coupled
     assert report.findings[0].draws == 10
     assert report.findings[0].lower < report.findings[0].upper
 
@@ -118,7 +105,7 @@ def test_predictions_pass_straight_through():
     data = table(10)
     report = audit(Predictor(), data)
     shares = data["ill"].value_counts(normalize=True)
-    labels = report.plan.data.sensitive_labels
+    labels = report.plain["plan"]["secrets"][0]["values"]
     assert report.findings[0].present == pytest.approx([shares[label] for label in labels])
 
 
@@ -127,7 +114,7 @@ def test_predictions_pass_straight_through():
     [
         (lambda rows: rows * 2, "not probabilities"),
         (lambda rows: rows[:, :1], "shape"),
-        (lambda rows: pd.DataFrame({"a": [1]}), "its card says it releases predictions"),
+        (lambda rows: pd.DataFrame({"a": [1]}), "its card says that it releases predictions"),
         (lambda rows: None, "returned nothing"),
         (lambda rows: Predictions(rows * np.nan), "not probabilities"),
     ],
@@ -137,7 +124,7 @@ def test_bad_predictions_end_in_an_error_that_names_oracle_and_question(spoil, w
         audit(Predictor(spoil), table(10))
 
 
-@pytest.mark.parametrize(("releases", "why"), [([], "0 releases"), ([1, 1], "more releases")])
+@pytest.mark.parametrize(("releases", "why"), [([], "0 releases"), ([1, 1], "more than 1 releases")])
 def test_too_few_or_too_many_releases_are_an_error(releases, why):
     class Miscounting:
         card = Card("miscounting")
@@ -168,20 +155,39 @@ def test_draws_are_asked_in_portions_of_the_cards_size():
     assert max(draws for draws, _ in asked) == 3
 
 
-def plan(data=None) -> Plan:
+def plan(data: pd.DataFrame | None = None) -> Plan:
     return Plan(Dataset.from_frame(table() if data is None else data, Schema(QUASI, "ill")), Claim(0.1))
 
 
-def test_the_stream_yields_each_target_once_and_the_journal_holds_it(tmp_path):
-    with Journal(tmp_path / "journal.jsonl", {"plan": 1}) as journal:
-        found = list(Audit(plan(), as_oracle(chunks), journal).run())
-    assert sorted(finding.index for finding in found) == list(range(30))
-    with Journal(tmp_path / "journal.jsonl", {"plan": 1}) as journal:
-        again = Audit(plan(), as_oracle(_must_not_be_asked), journal)
-        assert sorted(again.run(), key=lambda finding: finding.index) == sorted(found, key=lambda f: f.index)
+def measured(events: Iterable[Event]) -> list[Examined]:
+    return sorted((event for event in events if isinstance(event, Examined)), key=lambda event: event.person)
 
 
-def _must_not_be_asked(data):
+def test_the_stream_tells_the_whole_course_in_order() -> None:
+    events = list(Audit(plan(), as_oracle(chunks)).events())
+    names = [event.name for event in events]
+    assert names[:3] == ["probed", "selected", "drawn"]
+    assert names[3:-1] == ["examined"] * 30
+    assert names[-1] == "closed"
+
+
+def test_the_journal_replays_the_stream_and_nothing_is_asked_again(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.jsonl", {"plan": 1}) as journal:
+        first = list(Audit(plan(), as_oracle(chunks)).events(journal))
+    with Journal(tmp_path / "journal.jsonl", {"plan": 1}) as journal:
+        again = list(Audit(plan(), as_oracle(_must_not_be_asked)).events(journal))
+    assert again == first
+    assert [event.person for event in measured(first)] == list(range(30))
+
+
+def test_looking_at_an_audit_asks_nothing() -> None:
+    running = Audit(plan(), as_oracle(_must_not_be_asked))
+    events = running.events()
+    assert repr(running)
+    assert iter(events) is events
+
+
+def _must_not_be_asked(data: pd.DataFrame) -> pd.DataFrame:
     raise AssertionError("everything was measured before")
 
 

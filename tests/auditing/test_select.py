@@ -10,72 +10,92 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harness
+from harness.auditing.events import OracleProfile
 from harness.auditing.plan import Claim, Plan
-from harness.auditing.select import FEWEST, choose, looks, riskiest, twins
+from harness.auditing.select import FEWEST, equal_persons, riskiest, schedule, select
+from harness.measuring.adversary import adversary_from
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import Predictions, Reader
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
 from oracles.reference import Laplace
-from tests.auditing.test_procedure import QUASI, audit, table
+from tests.small_audits import QUASI, audit, table
 
 DATA = Dataset.from_frame(table(40), Schema(QUASI, "ill"))
-NOISY = Card("noisy", randomized=True, seedable=True)
+NOISY = OracleProfile(Card("noisy", randomized=True, seedable=True), True, False, (), "")
+FIXED = OracleProfile(Card("fixed", randomized=False), True, False, (), "")
 PLAN = Plan(DATA, Claim(0.1), draws=5000, adaptive=True)
 
 
 @given(st.integers(2000, 10**6), st.integers(1, 10**4))
 def test_looks_double_and_spend_no_more_than_alpha_whatever_the_draws(draws, records):
-    schedule = looks(replace(PLAN, draws=draws), NOISY, True, records)
-    assert draws / 2 < schedule[-1].draws <= draws
-    assert schedule[:-1] == looks(replace(PLAN, draws=4 * draws), NOISY, True, records)[: len(schedule) - 1]
-    assert sum(look.alpha for look in schedule) <= 0.05 / records * (1 + 1e-12)
-    assert [look.number for look in schedule] == list(range(1, len(schedule) + 1))
-    assert all(later.draws == 2 * earlier.draws for earlier, later in pairwise(schedule))
-    assert [look.last for look in schedule] == [False] * (len(schedule) - 1) + [True]
-    assert schedule[0].draws >= FEWEST
+    looks = schedule(replace(PLAN, draws=draws), NOISY, records)
+    assert draws / 2 < looks[-1].draws <= draws
+    assert looks == schedule(replace(PLAN, draws=4 * draws), NOISY, records)[: len(looks)]
+    assert sum(look.alpha for look in looks) <= 0.05 / records * (1 + 1e-12)
+    assert [look.number for look in looks] == list(range(1, len(looks) + 1))
+    assert all(later.draws == 2 * earlier.draws for earlier, later in pairwise(looks))
+    assert looks[0].draws >= FEWEST
 
 
 def test_too_few_draws_to_settle_anybody_are_refused():
     with pytest.raises(harness.InputError, match="no record can be settled with fewer than"):
-        looks(replace(PLAN, draws=60), NOISY, True, 1000)
+        schedule(replace(PLAN, draws=60), NOISY, 1000)
 
 
 def test_a_fixed_plan_looks_once_with_all_its_error():
-    (look,) = looks(replace(PLAN, adaptive=False), NOISY, True, 40)
+    (look,) = schedule(replace(PLAN, adaptive=False), NOISY, 40)
     assert (look.draws, look.alpha) == (5000, pytest.approx(0.05 / 40))
 
 
-def test_twins_are_equal_in_every_column():
+def test_the_error_is_shared_over_persons_adversaries_and_secrets() -> None:
+    frame = table(40).assign(poor=["yes", "no"] * 20)
+    panel = tuple(adversary_from({"model": model}) for model in ("bernoulli", "conditional", "gaussian"))
+    plan = Plan(Dataset.from_frame(frame, Schema(QUASI, ["ill", "poor"])), Claim(0.1), panel, draws=9)
+    (look,) = schedule(plan, NOISY, 40)
+    assert look.alpha == pytest.approx(0.05 / (40 * 3 * 2))
+    predicting = replace(NOISY, card=replace(NOISY.card, releases="predictions"))
+    (look,) = schedule(plan, predicting, 40)  # it has no adversary but itself
+    assert look.alpha == pytest.approx(0.05 / (40 * 2))
+
+
+def test_equal_persons_are_equal_in_every_column():
     frame = pd.DataFrame({"age": [1, 1, 2, 1], "sex": list("MMMM"), "ill": ["flu", "flu", "flu", "ulcer"]})
     data = Dataset.from_frame(frame, Schema(QUASI, "ill"))
-    assert twins(data, (0, 1, 2, 3)) == {0: (0, 1), 2: (2,), 3: (3,)}
-    assert twins(data, (1, 3)) == {1: (1,), 3: (3,)}
+    assert equal_persons(data, (0, 1, 2, 3)) == ((0, 1), (2,), (3,))
+    assert equal_persons(data, (1, 3)) == ((1,), (3,))
+
+
+def test_equal_persons_have_equal_multisets_of_rows() -> None:
+    frame = pd.DataFrame(
+        {"age": [1, 2, 2, 1, 1, 1], "sex": "M", "ill": "flu", "who": ["a", "a", "b", "b", "c", "c"]}
+    )
+    data = Dataset.from_frame(frame, Schema(QUASI, "ill", person="who"))
+    assert equal_persons(data, (0, 1, 2)) == ((0, 1), (2,))
 
 
 def test_the_riskiest_are_those_whom_few_rows_cover():
     frame = pd.DataFrame({"age": [30, 30, 30, 70], "sex": list("MMMF"), "ill": ["flu", "flu", "ulcer", "flu"]})
     data = Dataset.from_frame(frame, Schema(QUASI, "ill"))
     reader = Reader(data)
-    assert riskiest(data, reader, None).tolist() == [3, 2, 0, 1]
+    assert riskiest(data, None).tolist() == [3, 2, 0, 1]
     release = reader.read(Table.from_frame(frame.assign(age="*", sex="*")))
-    assert riskiest(data, reader, release).tolist() == [2, 0, 1, 3]
+    assert riskiest(data, release).tolist() == [2, 0, 1, 3]
 
 
 def test_a_budget_buys_the_riskiest_and_a_random_part():
-    plan = Plan(DATA, Claim(0.1), budget=22)
-    choice = choose(plan, Card("fixed", randomized=False), True, Reader(DATA), None)
-    assert len(choice.targets) == 10  # 10 questions of honesty, f(D) twice
-    assert choice.random == plan.at_random(5)
-    risky = riskiest(DATA, Reader(DATA), None).tolist()
-    others = [index for index in risky if index not in choice.random][:5]
-    assert set(choice.targets) == {*choice.random, *others}
+    plan = Plan(DATA, Claim(0.1), budget=21)
+    selected = select(plan, FIXED, None)
+    assert len(selected.persons) == 10  # 8 questions at the beginning and 1 at the end, f(D) twice
+    assert selected.random == plan.at_random(5)
+    others = [person for person in riskiest(DATA, None).tolist() if person not in selected.random][:5]
+    assert set(selected.persons) == {*selected.random, *others}
 
 
 def test_a_budget_for_everybody_is_an_audit_of_everybody():
-    choice = choose(Plan(DATA, Claim(0.1), budget=1000), Card("fixed", randomized=False), True, Reader(DATA), None)
-    assert choice.targets == choice.random == tuple(range(40))
+    selected = select(Plan(DATA, Claim(0.1), budget=1000), FIXED, None)
+    assert selected.persons == selected.random == tuple(range(40))
 
 
 def test_an_audit_with_a_budget_certifies_with_its_random_part_only():
@@ -85,17 +105,17 @@ def test_an_audit_with_a_budget_certifies_with_its_random_part_only():
         asked.append(1)
         return data.assign(age="*", sex="*")
 
-    report = audit(hiding, table(200), epsilon=0.5, budget=72)
+    report = audit(hiding, table(200), epsilon=0.5, budget=71)
     assert report.verdict.outcome is harness.Outcome.INCONCLUSIVE
     assert report.verdict.certificate is not None
     assert report.verdict.certificate.examined == 30
     assert len(report.findings) == 60
-    assert len(asked) <= 72
+    assert len(asked) == 71
 
 
 def test_a_budget_that_buys_nothing_is_refused():
-    with pytest.raises(harness.InputError, match="a budget of 12 calls buys no record; this audit needs at least 13"):
-        audit(lambda data: data, budget=12)
+    with pytest.raises(harness.InputError, match="a budget of 11 calls buys no record; this audit needs at least 12"):
+        audit(lambda data: data, budget=11)
 
 
 class Few:
@@ -109,7 +129,7 @@ class Few:
     def answer(self, ask: Ask):
         self.draws += ask.draws
         noise = ask.rng().uniform(0.2, 0.4, ask.draws)
-        if ask.drop is not None and ask.data.record(ask.drop).quasi[0] < 10:
+        if ask.drop and ask.data.record(ask.drop[0]).quasi[0] < 10:
             noise = noise + self.shift * ask.rng().choice([0, 2], ask.draws)
         yield Predictions(np.column_stack([noise, 1 - noise]))
 
@@ -156,9 +176,10 @@ def test_a_claim_with_delta_is_judged_by_the_tail():
     kept, _ = few(0.2, draws=2000, delta=0.7)
     assert broken.verdict.outcome is harness.Outcome.VIOLATED
     assert kept.verdict.outcome is harness.Outcome.HOLDS
-    witness = broken.findings[broken.verdict.witness]
-    assert witness.delta.lower <= 0.5 <= witness.delta.upper
-    told = broken.to_dict()
+    witness = broken.findings[broken.verdict.witness].delta_at_epsilon
+    assert witness is not None
+    assert witness.lower <= 0.5 <= witness.upper
+    told = broken.result()
     assert told["smallest_delta"]["lower"] <= 0.5 <= told["smallest_delta"]["upper"]
     assert told["smallest_epsilon"]["value"] == pytest.approx(0.8, abs=0.01)
     assert told["indifferentiability"]["value"] == pytest.approx(0.4, abs=0.05)
@@ -175,8 +196,8 @@ def test_a_false_claim_of_differential_privacy_is_refuted_from_the_same_draws():
             return replace(super().card, noise_epsilon=1.0)
 
     data = pd.DataFrame({"age": [20] * 3 + [30] * 5, "sex": "M", "ill": ["flu"] * 3 + ["ulcer"] * 5})
-    honest = audit(Laplace(1.0), data, draws=2000).to_dict()["privacy_loss"]
+    honest = audit(Laplace(1.0), data, draws=2000).result()["privacy_loss"]
     lying = audit(Claiming(4.0), data, draws=2000)
     assert not honest["refuted"]
-    assert lying.to_dict()["privacy_loss"]["refuted"]
+    assert lying.result()["privacy_loss"]["refuted"]
     assert any("claims differential privacy with noise_epsilon = 1, but record" in note for note in lying.notes)

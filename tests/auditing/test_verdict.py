@@ -1,6 +1,7 @@
 """Three answers, and when each may be given."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,10 +14,18 @@ from harness.measuring.tail import Limits
 from harness.vocabulary.errors import InputError
 
 
-def finding(index=0, distance=0.0, lower=None, upper=None, draws=1) -> Finding:
-    lower = distance if lower is None else lower
-    upper = distance if upper is None else upper
-    return Finding(index, distance, lower, upper, (1.0, 0.0), (1.0, 0.0), (0.0, 0.0), draws)
+def finding(
+    person: int = 0,
+    distance: float = 0.0,
+    lower: float | None = None,
+    upper: float | None = None,
+    draws: int = 1,
+    claim: Claim | None = None,
+) -> Finding:
+    """A finding that is exact unless limits are given."""
+    exact = lower is None and upper is None
+    ends = (distance if lower is None else lower, distance if upper is None else upper)
+    return Finding(person, (person,), "A", "s", distance, *ends, exact=exact, draws=draws, claim=claim or Claim(0.1))
 
 
 def test_all_upper_bounds_below_epsilon_hold():
@@ -66,10 +75,10 @@ def test_records_chosen_for_their_risk_certify_nothing():
 
 def test_with_delta_a_randomized_record_is_judged_by_its_tail():
     claim = Claim(0.1, delta=0.2)
-    rare = dataclasses.replace(finding(0, 0.15, 0.11, 0.19, draws=100), delta=Limits(0.05, 0.01, 0.15))
-    often = dataclasses.replace(rare, delta=Limits(0.5, 0.4, 0.6))
-    unsure = dataclasses.replace(rare, delta=Limits(0.18, 0.1, 0.3))
-    outcomes = [judge([each], claim, 1, exact=False).outcome for each in (rare, often, unsure)]
+    rare = dataclasses.replace(finding(0, 0.15, 0.11, 0.19, draws=100), delta_at_epsilon=Limits(0.05, 0.01, 0.15))
+    often = dataclasses.replace(rare, delta_at_epsilon=Limits(0.5, 0.4, 0.6))
+    unsure = dataclasses.replace(rare, delta_at_epsilon=Limits(0.18, 0.1, 0.3))
+    outcomes = [judge([each], claim, 1).outcome for each in (rare, often, unsure)]
     assert outcomes == [Outcome.HOLDS, Outcome.VIOLATED, Outcome.INCONCLUSIVE]
 
 
@@ -79,7 +88,7 @@ def test_without_chance_delta_makes_no_difference():
 
 def test_an_inconclusive_verdict_says_how_many_draws_would_settle_it():
     unsure = dataclasses.replace(finding(0, 0.05, 0.01, 0.2, draws=100), draws_needed=4321)
-    verdict = judge([unsure], Claim(0.1), 1, exact=False)
+    verdict = judge([unsure], Claim(0.1), 1)
     assert verdict.draws_needed == 4321
     assert "about 4,321 draws would settle it" in verdict.reason
 
@@ -102,6 +111,56 @@ def test_a_broken_claim_is_raised_only_by_require():
 def test_a_claim_that_cannot_be_dies_at_birth(values, name):
     with pytest.raises(InputError, match=f"{name} must be"):
         Claim(*values)
+
+
+def test_limits_decide_another_epsilon_while_delta_is_zero() -> None:
+    measured = finding(0, 0.2, 0.15, 0.25, draws=100, claim=Claim(0.3))
+    assert judge([measured], Claim(0.3), 1).outcome is Outcome.HOLDS
+    assert judge([measured], Claim(0.1), 1).outcome is Outcome.VIOLATED
+
+
+def test_a_tail_measured_at_one_epsilon_decides_no_other() -> None:
+    claim = Claim(0.3, delta=0.05)
+    measured = dataclasses.replace(
+        finding(0, 0.2, 0.15, 0.25, draws=100, claim=claim), delta_at_epsilon=Limits(0.0, 0.0, 0.04)
+    )
+    assert judge([measured], claim, 1).outcome is Outcome.HOLDS
+    with pytest.raises(InputError, match="measured at epsilon = 0.3; with delta > 0 they say nothing about"):
+        judge([measured], Claim(1e-9, delta=0.05), 1)
+
+
+def test_limits_prove_nothing_at_a_higher_confidence() -> None:
+    with pytest.raises(InputError, match="measured for a confidence of 0.95 and prove nothing at 0.99"):
+        judge([finding(0, 0.2, 0.15, 0.25)], Claim(0.1, confidence=0.99), 1)
+
+
+def of(pair: tuple[str, str], *args: Any) -> Finding:
+    return dataclasses.replace(finding(*args), adversary=pair[0], secret=pair[1])
+
+
+def test_the_verdict_of_a_panel_is_that_of_its_worst_adversary_and_names_it() -> None:
+    findings = [of(("mild", "s"), 0, 0.01), of(("harsh", "s"), 0, 0.5), of(("mild", "t"), 0, 0.02)]
+    verdict = judge(findings, Claim(0.1), 1)
+    assert (verdict.outcome, verdict.adversary, verdict.secret) == (Outcome.VIOLATED, "harsh", "s")
+    assert "worst of 2 adversaries and 2 secrets (harsh; s): record 0 moves" in verdict.reason
+
+
+def test_one_inconclusive_adversary_keeps_a_panel_from_holding() -> None:
+    unsure = dataclasses.replace(finding(0, 0.05, 0.01, 0.2, draws=100), adversary="unsure")
+    assert judge([finding(0, 0.01), unsure], Claim(0.1), 1).outcome is Outcome.INCONCLUSIVE
+
+
+def test_a_person_who_could_not_be_measured_keeps_a_claim_from_holding() -> None:
+    failed = dataclasses.replace(finding(1), failure="the model gave no probabilities", exact=True)
+    verdict = judge([finding(0, 0.01), failed], Claim(0.1), 2)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "1 record could not be measured (the model gave no probabilities)" in verdict.reason
+    assert judge([finding(0, 0.5), failed], Claim(0.1), 2).outcome is Outcome.VIOLATED
+
+
+def test_nothing_to_judge_is_an_error() -> None:
+    with pytest.raises(InputError, match="no findings to judge"):
+        judge([], Claim(0.1), 1)
 
 
 def test_verdicts_cannot_be_changed():

@@ -206,7 +206,7 @@ class _SecondOnly(Features):
 
 def test_an_encoder_may_leave_columns_out() -> None:
     adversary = adversary_from({"encoder": f"{__name__}:OwnEncoder", "name": "own"})
-    rows = rows_of(["*", "M", "a"], ["*", "M", "a"], ["*", "F", "b"])
+    rows = rows_of(["*", "M", "a"], ["< 30", "M", "a"], ["*", "F", "b"])  # as many cells in the first column
     weights = np.array([2 * (3 / 4) ** 2, 1 * (1 / 3) ** 2])  # N_s · Π over the features M, F of P(feature | s)
     np.testing.assert_allclose(predict(adversary, rows, 0), [*(weights / weights.sum()), 0], atol=1e-12)
 

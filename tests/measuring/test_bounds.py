@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from harness.measuring import bounds
-from harness.measuring.samples import Floats, Samples, wasserstein
+from harness.measuring.samples import Coordinates, Floats, Samples, wasserstein
 from tests.measuring.mechanisms import (
     MECHANISMS,
     REFERENCE_ERROR,
@@ -114,6 +114,36 @@ def test_a_mean_is_seldom_below_its_bound(law: str, draws: int) -> None:
     found = np.array([bounds.mean_at_least(draw(), 0.1, span=1.0) for _ in range(400)])
     assert np.count_nonzero(found > mean) <= allowed(400, 0.1)
     assert found.mean() > mean - 2.5 / np.sqrt(draws)
+
+
+@coupled_or_not
+@pytest.mark.parametrize("draws", [40, 300, 2_500])
+def test_limits_grow_with_the_span(coupled: bool, draws: int) -> None:
+    x, y = (Samples(side).coordinates for side in cells(np.random.default_rng(5), draws, coupled))
+    wide_x, wide_y = Coordinates(8 * x.columns), Coordinates(8 * y.columns)
+    estimate = float(wasserstein(x, y).sum())
+    plain = bounds.interval(x, y, estimate, 0.05, coupled=coupled)
+    wide = bounds.interval(wide_x, wide_y, 8 * estimate, 0.05, coupled=coupled, span=16.0)
+    assert wide == pytest.approx((8 * plain[0], 8 * plain[1]))
+
+
+def test_the_limits_of_many_means_hold_at_once() -> None:
+    rng = np.random.default_rng(6)
+    means, runs, missed = np.array([0.0, 0.1, 0.5, 1.0]), 200, 0
+    for _ in range(runs):
+        lows, highs = bounds.mean_limits((rng.random((4, 60)) < means[:, None]).astype(float), 0.2)
+        missed += bool((lows > means).any() or (highs < means).any())
+        assert highs[0] < 0.2
+        assert lows[3] > 0.8
+    assert missed <= allowed(runs, 0.2)
+
+
+def test_a_linear_potential_gains_no_less_than_it_says() -> None:
+    rng = np.random.default_rng(7)
+    potential = bounds.LinearPotential(np.array([0.5, -1.0]), np.array([-0.25, 1.0]))
+    assert potential.oscillation == 1.25
+    gains = potential.gains(*rng.dirichlet([0.1, 0.1], (2, 1_000)).transpose(0, 2, 1))
+    assert -1.25 <= gains.min() < -1.2
 
 
 def test_equal_draws_leave_only_what_so_few_could_have_overlooked() -> None:

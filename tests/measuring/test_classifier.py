@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -17,7 +19,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from harness.measuring.features import Features, Floats
@@ -46,6 +48,20 @@ class Own(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         if self.failing == "predict_proba":
             raise KeyError("gone")
         return np.array([self.answer])
+
+
+class Parallel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator whose answer depends on how many threads it may use."""
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Floats, y: npt.NDArray[Any]) -> Parallel:
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X: Floats) -> Floats:
+        return np.array([[1.0, 0.0] if self.n_jobs in (None, 1) else [0.0, 1.0]])
 
 
 def many_rows(seed: int = 0, rows: int = 80) -> tuple[Features, TrainingRows]:
@@ -89,6 +105,7 @@ def test_the_randomness_of_a_part_is_seeded_too() -> None:
         (DecisionTreeClassifier(random_state=0), False),
         (CalibratedClassifierCV(LinearSVC()), True),
         (CalibratedClassifierCV(LinearSVC(dual=False)), False),
+        (CalibratedClassifierCV(SVC()), False),
         (make_pipeline(FunctionTransformer(), LogisticRegression()), False),
     ],
 )
@@ -105,6 +122,11 @@ def test_a_classifier_is_trained_on_a_copy() -> None:
     fitted(Classifier.of(estimator), many_rows()).predict(TARGET)
     assert not hasattr(estimator, "classes_")
     assert estimator.random_state is None
+
+
+def test_an_estimator_works_with_one_thread() -> None:
+    predicted = fitted(Classifier.of(Parallel(n_jobs=-1)), one_column([[0], [1]], [0, 1])).predict(np.ones(1))
+    assert predicted.tolist() == [1, 0, 0, 0]
 
 
 def test_the_number_of_jobs_changes_no_result_and_no_identity() -> None:
@@ -232,3 +254,9 @@ def test_a_users_own_model_or_classifier_is_loaded_by_its_name() -> None:
 def test_an_unknown_model_is_refused_with_a_hint(declaration: Any, hint: str) -> None:
     with pytest.raises(InputError, match=hint):
         model_named(declaration)
+
+
+def test_models_and_adversaries_are_imported_without_scikit_learn() -> None:
+    code = "import sys, harness.measuring.adversary; print('sklearn' in sys.modules)"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.strip() == "False"

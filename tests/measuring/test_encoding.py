@@ -242,6 +242,27 @@ def test_a_target_that_is_a_period_of_time_has_two_ends() -> None:
         np.testing.assert_allclose(encoder_named(name).encode(training, None).target(period), features, atol=1e-12)
 
 
+def test_a_period_of_time_that_is_a_leaf_stands_there_and_another_at_the_root_of_its_days() -> None:
+    mixed = pd.DataFrame({"born": ["2001-01", "2001-01-05", "2001-02-01", "2001-02-03"], "ill": ["a", "b", "a", "b"]})
+    release = pd.DataFrame({"born": ["2001-01", "2001-01-05", "2001-02", "2001"]})
+    schema = Schema({"born": "date"}, "ill")
+    X, x = encode(release, {"born": "2001-01"}, data=mixed, schema=schema, encoding="one-class")
+    assert X.argmax(axis=1).tolist() == [0, 1, 4, 4]  # the domain in order, then '*'
+    assert x.tolist() == [1, 0, 0, 0, 0]
+
+
+def test_encoders_that_share_a_reader_do_not_disturb_each_other() -> None:
+    cells: dict[str, list[Any]] = {"age": ["[20, 31]", 60, "*"], "sex": ["F", "{F, M}", "*"]}
+    shared, raws = rows_of(PEOPLE, **cells), PEOPLE.record(1).raws
+    encodings: list[Any] = [{"name": f"{numbers}-hot", "scale": "symmetric"} for numbers in ("scaling", "bounds")]
+    encodings += [{"name": "quantiles-hot", "bins": 3, "binning": binning} for binning in ("width", "quantiles")]
+    for encoding in AFTER + encodings:
+        encoder = encoder_named(encoding).for_data(PEOPLE)
+        target = raws if encoder.depends_on_target else None
+        alone = encoder.encode(rows_of(PEOPLE, **cells), target)
+        assert np.array_equal(encoder.encode(shared, target).matrix(), alone.matrix()), encoding
+
+
 def test_encodings_load_neither_scikit_learn_nor_anything_the_vocabulary_does_not() -> None:
     code = "import sys, harness.measuring.encoding; print('sklearn' in sys.modules, 'scipy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -138,7 +139,8 @@ def test_every_prediction_is_a_point_of_the_simplex_without_unseen_values(
         assert not predicted[rows.class_weights == 0].any()
 
 
-EVERY_MODEL: list[Model] = [*CLOSED_FORMS, Classifier.of(DecisionTreeClassifier(random_state=0))]
+ESTIMATORS = (DecisionTreeClassifier(random_state=0), LogisticRegression())  # the second needs two classes
+EVERY_MODEL: list[Model] = [*CLOSED_FORMS, *map(Classifier.of, ESTIMATORS)]
 
 
 @pytest.mark.parametrize("model", EVERY_MODEL, ids=lambda model: model.name)

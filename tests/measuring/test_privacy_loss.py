@@ -8,7 +8,6 @@ from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 from tests.measuring.mechanisms import Sides, allowed, cells, coupled_or_not
 
-
 AtEpsilon = Callable[[np.random.Generator, int, float, bool], Sides]
 
 

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -377,7 +378,8 @@ def test_the_references_of_the_document_lead_somewhere():
         ("Dataset", lambda: json.loads(BODY)),
         ("Question", lambda: json_form.json_question(Question(DATA, drop=(1,), about=(1, "x", 2.5), seed=7))),
         ("Question", lambda: json.loads(question(draws=3))),
-        ("Releases", lambda: json_form.json_releases([DATA.table])),
+        ("Question", lambda: json_form.json_question(Question("0" * 64, drop=(1, 2)))),
+        ("Releases", lambda: json_form.json_releases([replace(DATA.table, notes=("a note",))])),
         ("Problem", lambda: {"code": "BUSY", "message": "later", "retry_after": 1.0}),
     ],
 )

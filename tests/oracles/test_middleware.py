@@ -304,7 +304,9 @@ def test_a_question_is_known_by_its_content_not_by_how_it_was_put(tmp_path):
     assert digests(replaying.answer(blind)) == digests(Local(noisy).answer(blind))
 
 
-@pytest.mark.parametrize("other", [{"drop": 6}, {"seed": 5}, {"draws": 2}, {"about": (1, "male", 2.5)}, {"drop": None}])
+@pytest.mark.parametrize(
+    "other", [{"drop": (6,)}, {"seed": 5}, {"draws": 2}, {"about": (1, "male", 2.5)}, {"drop": ()}]
+)
 def test_an_unknown_question_is_refused_clearly(tmp_path, other):
     ask = Ask(DATA, drop=(5,), seed=4)
     replaying = Replaying(recorded(tmp_path, ask))

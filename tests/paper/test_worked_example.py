@@ -7,7 +7,6 @@ import pytest
 
 import harness
 from harness.demo import FIVE
-from harness.measuring.divergence import named, per_value
 from oracles.reference import Mondrian
 
 QUASI = {"age": "number", "gender": "category"}
@@ -25,7 +24,7 @@ def test_table_1b_comes_out_exactly(report):
     present = [(1, 0), (1, 0), (2 * third, third), (2 * third, third), (2 * third, third)]
     absent = [(half, half), (half, half), (1, 0), (half, half), (half, half)]
     distance = [1, 1, 2 * third, third, third]
-    assert report.plan.data.sensitive_labels == ("Flu", "Cancer")
+    assert report.plain["plan"]["secrets"] == [{"name": "disease", "values": ["Flu", "Cancer"]}]
     for finding, with_her, without, far in zip(report.findings, present, absent, distance, strict=True):
         assert finding.present == pytest.approx([float(p) for p in with_her], abs=1e-15)
         assert finding.absent == pytest.approx([float(p) for p in without], abs=1e-15)
@@ -58,17 +57,18 @@ def test_a_cut_fixed_at_45_gives_one_half_for_the_first_two_records():
 
 
 def test_the_first_versions_example_is_a_quarter_of_the_sum():
-    present, absent = [[0.49, 0.01, 0.5]], [[0.01, 0.49, 0.5]]
-    assert named("quarter").scale * per_value(present, absent).sum() == pytest.approx(0.24)
-    assert named("total-variation").scale * per_value(present, absent).sum() == pytest.approx(0.48)
-    assert named("emd").scale * per_value(present, absent).sum() == pytest.approx(0.96)
+    """v1 §3.3; the exact earth mover's distance at unit ground distance is the half."""
+    present, absent = [0.49, 0.01, 0.5], [0.01, 0.49, 0.5]
+    assert harness.distance("quarter", present, absent) == pytest.approx(0.24)
+    assert harness.distance("half", present, absent) == pytest.approx(0.48)
+    assert harness.distance("sum", present, absent) == pytest.approx(0.96)
 
 
-@pytest.mark.parametrize(("name", "share"), [("emd", 1), ("total-variation", 0.5), ("quarter", 0.25)])
+@pytest.mark.parametrize(("name", "share"), [("sum", 1), ("half", 0.5), ("total-variation", 0.5), ("quarter", 0.25)])
 def test_every_named_distance_is_its_share_of_the_sum(name, share):
     report = harness.audit(
         Mondrian(k=2, cells="regions"), FIVE, quasi=QUASI, sensitive="disease", epsilon=0.5, model="conditional",
         distance=name,
     )  # fmt: skip
     assert report.verdict.epsilon == pytest.approx(share)
-    assert report.to_dict()["plan"]["distance"] == name
+    assert report.result()["distance"] == ("half" if name == "total-variation" else name)

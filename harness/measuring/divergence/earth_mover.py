@@ -5,9 +5,10 @@ that are lines or trees need none of this: see `sums`.
 
 Its limits: EMD is jointly convex, so coupled pairs bound it by the mean of their distances; it changes by at most
 `largest` · ½‖p − p'‖₁ when p becomes p' (rows of a plan can be filled with other mass at a cost of at most `largest`),
-so independent sides bound it as they bound the sum over values; and by duality u·p + v·q ≤ EMD(p, q) whenever
-u_i + v_j ≤ d_ij, which gives the lower limit from potentials learnt on the first draws. None of this needs the
-triangle inequality. Where it holds, mass that both predictions share stays in place, and the programme is smaller.
+so that EMD of the means keeps as close to its own mean as the sum over values does; and by duality
+u·p + v·q ≤ EMD(p, q) whenever u_i + v_j ≤ d_ij, which gives the lower limit from prices learnt on the first draws.
+None of this needs the triangle inequality. Where it holds, mass that both predictions share stays in place, and the
+programme is smaller.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from harness.measuring.divergence.means import mean_predictions
 from harness.measuring.samples import Floats, Samples, on_simplex, same_draws
 from harness.vocabulary.errors import InputError
 
+PAIRS, MEANS = 0.5, 0.5  # how the error level of an upper limit of coupled pairs is shared
 TOGETHER = 50  # pairs in one linear programme: starting the solver costs as much as solving ten of them
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # HiGHS takes no smaller ones
 ROUNDING = 1e-12  # relative: how far the triangle inequality may be missed
@@ -70,11 +72,15 @@ class EarthMover:
     ) -> tuple[float, float]:
         """Limits of the distance, half of alpha for either end."""
         left, right = (np.ascontiguousarray(side.normalised.T) for side in (x, y))
-        if coupled:
-            high = bounds.mean_at_most(self.paired(x, y), alpha / 2, span=self.largest)
+        scale = self.largest / bounds.SIMPLEX_SPAN
+        if coupled:  # a pair is one draw, which moves both sides
+            both = np.vstack([left, right]) * scale
+            high = min(
+                bounds.mean_at_most(self.paired(x, y), PAIRS * alpha / 2, span=self.largest),
+                bounds.upper_of_sides((both,), plug_in, MEANS * alpha / 2, 2 * self.largest),
+            )
         else:
-            scale = self.largest / bounds.SIMPLEX_SPAN
-            high = bounds.upper_of_sides(left * scale, right * scale, plug_in, alpha / 2, self.largest)
+            high = bounds.upper_of_sides((left * scale, right * scale), plug_in, alpha / 2, self.largest)
         if plug_in < lower_from:
             return 0.0, high
         draws = min(len(x), len(y))
@@ -98,12 +104,12 @@ class EarthMover:
             work[some] = _transport(*shares, self.matrix)[0] * moved[some]
         return np.minimum(work, self.largest)
 
-    def _learn(self, x: Floats, y: Floats, price: float) -> ValuePotential:
+    def _learn(self, x: Floats, y: Floats, price: float) -> bounds.LinearPotential:
         """The prices of the programme at the means of these draws, feasible whatever the solver's rounding."""
         _, prices = _transport(x.mean(axis=1)[None], y.mean(axis=1)[None], self.matrix)
         v = prices[0, x.shape[0] :]
         u = (self.matrix - v).min(axis=1)
-        return ValuePotential(u, (self.matrix - u[:, None]).min(axis=0))
+        return bounds.LinearPotential(u, (self.matrix - u[:, None]).min(axis=0))
 
 
 def _transport(supplies: Floats, demands: Floats, matrix: Floats) -> tuple[Floats, Floats]:
@@ -126,21 +132,3 @@ def _transport(supplies: Floats, demands: Floats, matrix: Floats) -> tuple[Float
         raise InputError(f"the earth mover's distance could not be solved: {solution.message}")
     work: Floats = np.bincount(pair, weights=costs * solution.x, minlength=pairs).astype(np.float64)
     return work, solution.eqlin.marginals.reshape(pairs, 2 * n)
-
-
-@dataclass(frozen=True, eq=False)
-class ValuePotential:
-    """Prices u, v of the values with u_i + v_j ≤ d_ij: the gain u·x + v·y of a pair is at most its distance."""
-
-    u: Floats  # [n]
-    v: Floats  # [n]
-
-    @property
-    def oscillation(self) -> float:
-        """No pair gains less than minus this."""
-        return max(0.0, -float(self.u.min() + self.v.min()))
-
-    def gains(self, x: Floats, y: Floats) -> Floats:
-        """u·x + v·y of each pair.  # [draws]"""
-        gains: Floats = np.einsum("j,jk->k", self.u, x) + np.einsum("j,jk->k", self.v, y)
-        return np.maximum(gains, -self.oscillation)  # no more than rounding

@@ -3,14 +3,17 @@
 For a randomized anonymizer the number is D(E M, E M⁻ⁱ), and the plug-in is D of the means of the draws.
 
 Each built-in divergence is put together from one term per sensitive value, t(pⱼ, qⱼ), which is 0 where p = q and
-grows as the two move apart. Its limits follow from
+grows as the two move apart. Its limits are the best of
 
 - boxes: confidence limits of all 2n expected confidences at once. The terms at the far corners of the boxes give an
-  upper limit, those at the near corners a lower one. An upper limit is infinite as long as a confidence without the
-  record is not known to be positive;
-- pairs: Dᵏ(E X, E Y) ≤ E Dᵏ(X, Y) for every coupling where Dᵏ is jointly convex (k = 1 for Jensen-Shannon, 2 for
-  Hellinger), so that a bound on a mean gives an upper limit where D is bounded. Coupled pairs differ by little more
-  than what the record changed, hence this limit is the sharper one for them.
+  upper limit, those at the near corners a lower one. The upper limits of Kullback-Leibler and max divergence are
+  infinite as long as a confidence without the record is not known to be positive;
+- pairs: Dᵏ(E X, E Y) ≤ E Dᵏ(X, Y) for every coupling where Dᵏ is jointly convex (k = 2 for Hellinger, else 1), so
+  that a bound on a mean gives an upper limit where D is bounded. Coupled pairs differ by little more than what the
+  record changed, hence this limit is the sharper one for them;
+- tangents: a term that is convex and grows in proportion to (p, q) lies above its tangent at every (p₀, q₀), so that
+  u·E X + v·E Y ≤ Dᵏ(E X, E Y) for the slopes u, v there. With p₀, q₀ from the first draws, a bound on the mean of
+  u·x + v·y over the others gives a lower limit.
 """
 
 from __future__ import annotations
@@ -27,8 +30,7 @@ from harness.measuring import bounds
 from harness.measuring.divergence.interface import Proof
 from harness.measuring.samples import Floats, Samples, on_simplex, same_draws, same_values
 
-# How the error level of an upper limit is shared; a lower limit is as sure as its boxes.
-BOXES, PAIRS = 0.5, 0.5
+BOXES, OTHERS = 0.5, 0.5  # how the error level of one end is shared; others: pairs above, tangents below
 
 
 def mean_predictions(x: Samples, y: Samples) -> tuple[Floats, Floats]:
@@ -38,6 +40,7 @@ def mean_predictions(x: Samples, y: Samples) -> tuple[Floats, Floats]:
 
 
 Terms = Callable[[Floats, Floats], Floats]  # confidences of both sides to terms, value by value  # [..., n]
+Slopes = Callable[[Floats, Floats], tuple[Floats, Floats]]  # of the terms at p, q > 0, by p and by q  # [n] twice
 Combine = Callable[[Floats], Floats]  # terms to the divergence, which grows with each of them  # [..., n] -> [...]
 
 
@@ -50,7 +53,8 @@ class ByValue:
     largest: float
     terms: Terms
     combine: Combine
-    convex_power: int | None = None  # the k whose Dᵏ is jointly convex and bounded; None if there is none
+    slopes: Slopes | None = None  # None if the terms are not jointly convex
+    convex_power: int = 1  # the k whose Dᵏ is the sum of the terms
 
     proves: Proof = field(default="both", init=False)
 
@@ -71,11 +75,13 @@ class ByValue:
     def interval(
         self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool, lower_from: float
     ) -> tuple[float, float]:
-        """Limits from boxes, and from pairs where the divergence is bounded."""
-        level = alpha / 2 if self.convex_power is None else BOXES * alpha / 2
-        low, high = self._limits_of_boxes(x, y, level)
-        if self.convex_power is not None:
-            high = min(high, self._upper_of_pairs(x, y, PAIRS * alpha / 2))
+        """Limits from boxes, and from pairs and tangents where the terms are convex; half of alpha for either end."""
+        if self.slopes is None:
+            low, high = self._limits_of_boxes(x, y, alpha / 2)
+        else:
+            low, high = self._limits_of_boxes(x, y, BOXES * alpha / 2)
+            high = min(high, self._upper_of_pairs(x, y, OTHERS * alpha / 2))
+            low = max(low, 0.0 if plug_in < lower_from else self._lower_of_tangents(x, y, OTHERS * alpha / 2))
         return 0.0 if plug_in < lower_from else min(low, high), high
 
     def _of(self, p: Floats, q: Floats) -> Floats:
@@ -93,11 +99,24 @@ class ByValue:
         return float(low), float(high)
 
     def _upper_of_pairs(self, x: Samples, y: Samples, alpha: float) -> float:
-        assert self.convex_power is not None
+        if math.isinf(self.largest):
+            return math.inf
         draws = min(len(x), len(y))
         powers = self._of(x.normalised[:draws], y.normalised[:draws]) ** self.convex_power
         mean = bounds.mean_at_most(powers, alpha, span=self.largest**self.convex_power)
         return float(mean ** (1 / self.convex_power))
+
+    def _lower_of_tangents(self, x: Samples, y: Samples, alpha: float) -> float:
+        draws = min(len(x), len(y))
+        left, right = (np.ascontiguousarray(side.normalised[:draws].T) for side in (x, y))
+        mean = bounds.lower_by_potential(left, right, alpha, 1.0, self._tangent)
+        return float(min(mean ** (1 / self.convex_power), self.largest))
+
+    def _tangent(self, x: Floats, y: Floats, price: float) -> bounds.LinearPotential:
+        """The tangent at the means of these draws, half a draw of each value added so that none is 0."""
+        assert self.slopes is not None
+        p, q = ((side.sum(axis=1) + 0.5) / (side.shape[1] + len(side) / 2) for side in (x, y))
+        return bounds.LinearPotential(*self.slopes(p, q))
 
     def spec(self) -> dict[str, Any]:
         """The name, which stands for the formula."""
@@ -161,15 +180,28 @@ def _relative_entropy(p: Floats, q: Floats) -> Floats:
     return terms
 
 
+def _slopes_of_relative_entropy(p: Floats, q: Floats) -> tuple[Floats, Floats]:
+    return np.log(p / q), 1 - p / q
+
+
 def _jensen_shannon(p: Floats, q: Floats) -> Floats:
     middle = (p + q) / 2
     terms: Floats = (_relative_entropy(p, middle) + _relative_entropy(q, middle)) / 2
     return terms
 
 
+def _slopes_of_jensen_shannon(p: Floats, q: Floats) -> tuple[Floats, Floats]:
+    middle = (p + q) / 2
+    return np.log(p / middle) / 2, np.log(q / middle) / 2
+
+
 def _hellinger(p: Floats, q: Floats) -> Floats:
     terms: Floats = np.square(np.sqrt(p) - np.sqrt(q)) / 2
     return terms
+
+
+def _slopes_of_hellinger(p: Floats, q: Floats) -> tuple[Floats, Floats]:
+    return (1 - np.sqrt(q / p)) / 2, (1 - np.sqrt(p / q)) / 2
 
 
 def _log_ratio(p: Floats, q: Floats) -> Floats:
@@ -195,7 +227,7 @@ KL = ByValue(
     "kl",
     "Kullback-Leibler divergence of the expected prediction with the record from the one without it, in nats "
     "(v1, footnote 9); infinite where a value is possible only with the record",
-    math.inf, _relative_entropy, _sum,
+    math.inf, _relative_entropy, _sum, _slopes_of_relative_entropy,
 )  # fmt: skip
 MAX_DIVERGENCE = ByValue(
     "max-divergence",
@@ -207,10 +239,10 @@ MAX_DIVERGENCE = ByValue(
 HELLINGER = ByValue(
     "hellinger",
     "Hellinger distance of the expected predictions, √(½ Σ (√p − √q)²), from 0 to 1",
-    1.0, _hellinger, _root_of_sum, convex_power=2,
+    1.0, _hellinger, _root_of_sum, _slopes_of_hellinger, convex_power=2,
 )  # fmt: skip
 JENSEN_SHANNON = ByValue(
     "jensen-shannon",
     "Jensen-Shannon divergence of the expected predictions in nats, from 0 to ln 2; the divergence, not its root",
-    math.log(2), _jensen_shannon, _sum, convex_power=1,
+    math.log(2), _jensen_shannon, _sum, _slopes_of_jensen_shannon,
 )  # fmt: skip

@@ -20,7 +20,7 @@ from harness.measuring.encoding.column import encode_each
 from harness.measuring.features import ColumnFeatures
 from harness.vocabulary.hierarchy import ROOT, Hierarchy
 from harness.vocabulary.release import CellIds
-from harness.vocabulary.values import Exact, Raw, Reading, Span, Suppressed, Value
+from harness.vocabulary.values import Exact, Raw, Reading, Suppressed, Value
 
 Fill = Literal["one-class", "fill-parent", "fill-child"]
 
@@ -37,8 +37,8 @@ class Tree:
         """The least general node that covers a cell; None if it covers no leaf."""
         if isinstance(value, Suppressed):
             return self.hierarchy.root
-        if isinstance(value, Exact) and not isinstance(value.raw, Span):
-            return self.leaves.get(value.raw)
+        if isinstance(value, Exact) and value.raw in self.leaves:  # a month too, even where its days are leaves
+            return self.leaves[value.raw]
         covered = [leaf for raw, leaf in self.leaves.items() if value.covers(raw)]
         # The leaves below a node stand together, so the first and the last of them have the ancestor of all.
         return self.hierarchy.lowest_common_ancestor((covered[0], covered[-1])) if covered else None

@@ -31,7 +31,7 @@ def _solver_is_exact(parameters: Parameters) -> bool:
 
 
 def _has_no_own_probabilities(parameters: Parameters) -> bool:
-    return parameters.get("probability") is False  # random folds are only drawn to calibrate them
+    return parameters.get("probability") is not True  # random folds are only drawn to calibrate them
 
 
 # Classes that have `random_state` and draw nothing if their parameters say so (scikit-learn's own documentation).

@@ -28,9 +28,10 @@ from harness.measuring.models.interface import (
     require_at_least_zero,
 )
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import TrainingRows
+from harness.vocabulary.release import NOT_ON_THE_SIMPLEX, TrainingRows
 
 Booleans = npt.NDArray[np.bool_]
+SMALL = 2_000  # rows, up to which Gaussian naive Bayes is scikit-learn's own
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +199,10 @@ class Gaussian:
 
     Every variance is raised by `var_smoothing` times the largest variance of any feature over all rows. If that is
     0 all rows are alike and say nothing about a target: the answer is the class frequencies (scikit-learn: NaN).
+
+    A feature that is constant within a value has no other variance than that, so distances of 10⁹ are added up and
+    their rounding decides between values: up to SMALL rows scikit-learn itself is asked, so that its rounding is shared;
+    larger releases are worked out on their cells.
     """
 
     var_smoothing: float = 1e-9
@@ -222,6 +227,8 @@ class Gaussian:
         largest = max(_largest_variance(column, _row_counts(column, joint, rows)) for column, joint in columns)
         if largest == 0:
             return Constant(frequencies(rows), covered=False)
+        if len(rows.labels) <= SMALL:
+            return _fit_scikit_learn(features, rows, self.var_smoothing)
         classes = _Classes.of(rows)
         moments = [_moments(column.cells, joint[:, classes.seen], classes.totals) for column, joint in columns]
         means = np.concatenate([mean for mean, _ in moments], axis=1)
@@ -230,6 +237,31 @@ class Gaussian:
 
     def spec(self) -> dict[str, Any]:
         return {"var_smoothing": self.var_smoothing}
+
+
+def _fit_scikit_learn(features: Features, rows: TrainingRows, var_smoothing: float) -> Fitted:
+    from sklearn.naive_bayes import GaussianNB
+
+    model = GaussianNB(var_smoothing=var_smoothing)
+    model.fit(features.matrix(), rows.labels, sample_weight=rows.weights)
+    return _FittedScikitLearn(model, rows.values)
+
+
+@dataclass(frozen=True, eq=False)
+class _FittedScikitLearn:
+    model: Any
+    values: int
+
+    def predict(self, target: Floats) -> Floats:
+        probabilities = np.zeros(self.values)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            probabilities[self.model.classes_] = self.model.predict_proba(target[None])[0]
+        # It normalises logarithms of 10⁹ and more, so that probabilities may miss their sum by what these round off.
+        total = probabilities.sum()
+        return probabilities if abs(total - 1) <= NOT_ON_THE_SIMPLEX else probabilities / total
+
+    def covers(self, target: Floats) -> bool:
+        return True
 
 
 def _row_counts(column: ColumnFeatures, joint: Floats, rows: TrainingRows) -> Floats:

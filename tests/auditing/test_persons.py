@@ -1,0 +1,163 @@
+"""A person is all her rows: she is left out with all of them, and her distance is the largest over them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import harness
+from harness.auditing.journal import Journal
+from harness.auditing.plan import Claim, Plan
+from harness.auditing.procedure import Audit
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.schema import Schema
+from oracles import as_oracle
+from oracles.reference import Laplace, Mondrian
+from tests import naive
+from tests.anonymizers import chunks, jittered
+from tests.small_audits import QUASI, audit, table
+
+
+def visits(people: int = 20, each: int = 3) -> pd.DataFrame:
+    """People with several rows each, in mixed order, and a column that says whose row it is."""
+    rows = table(people * each, seed=5)
+    order = np.random.default_rng(1).permutation(people * each)
+    return rows.assign(pid=np.repeat([f"p{number}" for number in range(people)], each)[order])
+
+
+def naive_distance(f: Any, data: pd.DataFrame, pid: str) -> float:
+    """The largest distance over her rows, between f of everybody and f of everybody else."""
+    columns = [*QUASI, "ill"]
+    everybody = data[columns]
+    others = data[data["pid"] != pid][columns].reset_index(drop=True)
+    domain = sorted(data["ill"].unique())
+    distances = []
+    for _, row in data[data["pid"] == pid].iterrows():
+        target = tuple(row[list(QUASI)])
+        sides = [naive.predict(f(part.copy()), target, list(QUASI), "ill", domain) for part in (everybody, others)]
+        distances.append(float(np.abs(sides[0] - sides[1]).sum()))
+    return max(distances)
+
+
+def test_distances_are_those_of_leaving_out_the_whole_person() -> None:
+    data = visits()
+    report = audit(chunks, data, person="pid")
+    assert len(report.findings) == 20
+    for finding in report.findings:
+        names = set(data.loc[list(finding.rows), "pid"])
+        assert len(names) == 1
+        assert len(finding.rows) == 3
+        assert finding.distance == pytest.approx(naive_distance(chunks, data, names.pop()), abs=1e-12)
+
+
+@pytest.mark.parametrize("oracle", [Mondrian(k=3), Mondrian(k=3, cells="regions")])
+def test_the_reference_mondrian_leaves_out_all_rows_of_a_person(oracle: Mondrian) -> None:
+    data = visits(10)
+    schema = harness.Schema(QUASI, "ill")
+    report = audit(oracle, data, person="pid", encoder="bounds-hot", model="gaussian", blind=False)
+    blind = audit(oracle, data, person="pid", encoder="bounds-hot", model="gaussian", blind=True)
+    assert report.findings == blind.findings
+    assert len(oracle.anonymize(data[[*QUASI, "ill"]], schema)) == 30
+
+
+def test_a_person_with_one_row_is_a_record() -> None:
+    data = table().assign(pid=range(30))
+    by_person, by_row = audit(chunks, data, person="pid"), audit(chunks, data)
+    assert [finding.distance for finding in by_person.findings] == [finding.distance for finding in by_row.findings]
+
+
+def test_the_words_and_counts_speak_of_persons() -> None:
+    report = audit(chunks, visits(), person="pid", epsilon=0.01)
+    assert report.verdict.population == 20
+    assert f"person {report.verdict.witness} (rows {', '.join(map(str, report.verdict.rows))})" in report.verdict.reason
+    assert "20 of 20 persons, exact" in report.summary()
+    assert any("a person is all rows with one 'pid'" in line for line in report.assumptions)
+
+
+def test_a_random_part_of_the_persons_certifies_a_share_of_persons() -> None:
+    report = audit(lambda data: data.assign(age="*", sex="*"), visits(40), person="pid", records=10, epsilon=0.5)
+    assert report.verdict.certificate is not None
+    assert report.verdict.certificate.population == 40
+    assert "of all persons do not keep it" in report.verdict.reason
+
+
+def test_f_never_sees_the_person_column_unless_it_is_declared() -> None:
+    seen: list[list[str]] = []
+
+    def watching(data: pd.DataFrame) -> pd.DataFrame:
+        seen.append(list(data.columns))
+        return data
+
+    audit(watching, visits(), person="pid", records=2)
+    assert {tuple(columns) for columns in seen} == {("age", "sex", "ill")}
+    audit(watching, visits(), person="pid", records=2, quasi={**QUASI, "pid": "category"})
+    assert seen[-1] == ["age", "sex", "pid", "ill"]
+
+
+def test_predictions_are_asked_for_twice_per_distinct_row() -> None:
+    asked: list[tuple[tuple[Any, ...] | None, int]] = []
+
+    class Watched(Laplace):
+        def answer(self, ask: harness.Ask) -> Any:
+            asked.append((ask.about, len(ask.drop)))
+            return super().answer(ask)
+
+    data = pd.DataFrame(
+        {"age": [30, 30, 40, 50], "sex": "M", "ill": ["flu", "ulcer", "flu", "flu"], "pid": ["a", "a", "a", "b"]}
+    )
+    report = audit(Watched(1.0), data, person="pid", draws=50)
+    about = [row for row, rows in asked if rows == 3]
+    assert sorted(about) == [(30, "M"), (40, "M")]
+    worst = max(report.findings, key=lambda finding: finding.distance)
+    assert worst.person == 0
+
+
+def test_her_rows_share_her_error_level() -> None:
+    data = visits(4)
+    report = audit(jittered, data, person="pid", draws=20)
+    looks = report.plain["selection"]["looks"]
+    assert looks[0]["alpha"] == pytest.approx(0.05 / 4)
+    for finding in report.findings:
+        distinct = len(data.loc[list(finding.rows), list(QUASI)].drop_duplicates())
+        assert finding.alpha == pytest.approx(looks[0]["alpha"] / distinct)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_and_interruptions_change_nothing(workers: int, tmp_path: Path) -> None:
+    data = visits()
+    whole = audit(chunks, data, person="pid")
+    with Journal(tmp_path / "journal.jsonl", owner(data)) as journal:
+        events = Audit(plan(data), as_oracle(chunks)).events(journal)
+        for _ in range(9):
+            next(events)
+        events.close()
+    resumed = audit(chunks, data, person="pid", workers=workers, out=tmp_path)
+    assert resumed.to_json() == whole.to_json()
+    assert any("resumed" in entry for entry in Journal(tmp_path / "journal.jsonl", owner(data)).entries)
+
+
+def plan(data: pd.DataFrame) -> Plan:
+    return Plan(Dataset.from_frame(data, Schema(QUASI, "ill", person="pid")), Claim(0.1))
+
+
+def owner(data: pd.DataFrame) -> dict[str, Any]:
+    return {"plan": plan(data).spec(), "oracle": {"name": as_oracle(chunks).card.name}}
+
+
+def test_dropped_rows_keep_the_numbers_of_the_source() -> None:
+    data = visits(5).astype({"age": float})
+    data.loc[[0, 7], "age"] = None
+    report = audit(lambda rows: rows, data, person="pid", missing="drop")
+    rows = sorted(row for finding in report.findings for row in finding.rows)
+    assert rows == [row for row in range(15) if row not in (0, 7)]
+
+
+def test_a_row_without_a_person_is_refused() -> None:
+    data = visits(3)
+    data.loc[4, "pid"] = None
+    with pytest.raises(harness.InputError, match="column 'pid', row 4: the row names no person"):
+        audit(chunks, data, person="pid")
+    with pytest.raises(harness.InputError, match="the data has no column 'patient'"):
+        audit(chunks, data, person="patient")
