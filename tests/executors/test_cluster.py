@@ -91,31 +91,38 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 PROGRAM = """
-    import signal, sys, threading, time
+    import os, signal, sys, threading, time
     from harness.executors import Cluster
 
     def slow(number):
-        time.sleep(600 * (number > 0))
+        if number > 3:
+            open(os.path.join({folder!r}, str(os.getpid())), "w").close()
+            time.sleep(600)
         return number
 
-    def say_when_the_main_thread_waits():
-        while sys._current_frames()[threading.main_thread().ident].f_code.co_name != "wait":
+    def say_when_all_wait():
+        # Python drops a Ctrl-C that falls into a __del__, of which Dask has many while it hands out work.
+        while len(os.listdir({folder!r})) < 2 or main_thread_is() != "wait":
             time.sleep(0.01)
         print("going", flush=True)
+
+    def main_thread_is():
+        return sys._current_frames()[threading.main_thread().ident].f_code.co_name
 
     if __name__ == "__main__":
         # A shell starts what runs in the background with SIGINT ignored, and tests may run there.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        results = Cluster("local:2").map(slow, range(100))
+        results = Cluster("local:2").map(slow, range(1000))
         next(results)
         {then}
 """
-INTERRUPTED = """try:
-            # Python drops a Ctrl-C that falls into a __del__, of which Dask has many while it hands out work.
-            threading.Thread(target=say_when_the_main_thread_waits, daemon=True).start()
+INTERRUPTED = """
+        try:
+            threading.Thread(target=say_when_all_wait, daemon=True).start()
             list(results)
         except KeyboardInterrupt:
-            print("stopped", flush=True)"""
+            print("stopped", flush=True)
+"""
 FORGETFUL = """print("going", flush=True)"""
 
 
@@ -125,8 +132,9 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def begin(then: str) -> subprocess.Popen[str]:
-        file = tmp_path / "program.py"
-        file.write_text(textwrap.dedent(PROGRAM.format(then=then)))
+        file, busy = tmp_path / "program.py", tmp_path / "busy"
+        busy.mkdir()
+        file.write_text(textwrap.dedent(PROGRAM.format(folder=str(busy), then=then)))
         process = subprocess.Popen(
             [sys.executable, str(file)],
             env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -176,7 +176,7 @@ class FromFormula:
 
 def _relative_entropy(p: Floats, q: Floats) -> Floats:
     """p ln(p/q) − p + q ≥ 0, whose sum is that of p ln(p/q) as both sides sum to 1; infinite where p > 0 = q."""
-    terms: Floats = kl_div(p, q)
+    terms: Floats = np.maximum(kl_div(p, q), 0.0)  # no more than rounding
     return terms
 
 

@@ -1,0 +1,125 @@
+"""audit.toml: every option reaches the plan, and the same audit comes from a file and from Python."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import harness
+from harness.auditing.config import AuditFile, load
+from harness.auditing.options import OPTIONS
+from oracles import as_oracle
+from tests.anonymizers import chunks
+from tests.small_audits import QUASI, table
+
+HEAD = """
+[data]
+path = "people.csv"
+sensitive = "ill"
+{data}
+[data.quasi]
+age = "number"
+sex = "category"
+[oracle]
+address = "reference:identity"
+[claim]
+epsilon = 0.1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    people = table(20).assign(pid=[number // 2 for number in range(20)], poor=["yes", "no"] * 10, guess=["flu"] * 20)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path
+
+
+def loaded(folder: Path, more: str = "", data: str = "") -> AuditFile:
+    path = folder / "audit.toml"
+    path.write_text(HEAD.format(data=data) + more)
+    return load(path)
+
+
+def audited(file: AuditFile) -> harness.Report:
+    events = harness.Audit(file.plan, as_oracle(chunks)).events()
+    return harness.Report.of(file.plan.spec(), events)
+
+
+def in_python(folder: Path, **options: Any) -> harness.Report:
+    return harness.audit(
+        chunks, folder / "people.csv", **{"quasi": QUASI, "sensitive": "ill", "epsilon": 0.1, **options}
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "data", "options"),
+    [
+        ("", "", {}),
+        ('[inference]\nencoder = "bounds-hot"\nmodel = "tree"\ndistance = "hellinger"', "",
+         {"encoder": "bounds-hot", "model": "tree", "distance": "hellinger"}),
+        ('[inference]\nmodel = { name = "bernoulli", alpha = 0.5 }\nprior = "uniform"', "",
+         {"model": {"name": "bernoulli", "alpha": 0.5}, "prior": "uniform"}),
+        ('[[adversary]]\nmodel = "conditional"\n[[adversary]]\nencoder = "one-class"\nname = "flat"', "",
+         {"adversaries": [{"model": "conditional"}, {"encoder": "one-class", "name": "flat"}]}),
+        ('[[adversary]]\nmodel = "tree"\n[inference]\ndistance = "half"', "",
+         {"adversaries": [{"model": "tree"}], "distance": "half"}),
+        ('[inference]\nprior = { column = "guess", confidence = 0.8 }', "",
+         {"prior": {"column": "guess", "confidence": 0.8}}),
+        ('[inference.distance]\nname = "emd"\nground = { order = ["none", "flu", "ulcer"] }', "",
+         {"distance": {"name": "emd", "ground": {"order": ["none", "flu", "ulcer"]}}}),
+        ("", 'person = "pid"', {"person": "pid"}),
+        ("[run]\nrecords = 7\nseed = 4", "", {"records": 7, "seed": 4}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_file_and_a_call_describe_the_same_audit(folder: Path, more: str, data: str, options: dict[str, Any]) -> None:
+    assert audited(loaded(folder, more, data)).plain == in_python(folder, **options).plain
+
+
+def test_several_secrets_are_separate_unless_the_file_says_joint(folder: Path) -> None:
+    text = HEAD.replace('sensitive = "ill"', 'sensitive = ["ill", "poor"]')
+    (folder / "audit.toml").write_text(text.format(data=""))
+    assert [secret.name for secret in load(folder / "audit.toml").plan.secrets] == ["ill", "poor"]
+    (folder / "audit.toml").write_text(text.format(data="joint = true"))
+    assert [secret.name for secret in load(folder / "audit.toml").plan.secrets] == ["ill | poor"]
+
+
+def test_the_standard_panel_is_named_in_the_file(folder: Path) -> None:
+    assert len(loaded(folder, '[inference]\npanel = "standard"').plan.adversaries) == 9
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('[[adversary]]\nmodle = "tree"', "unknown key 'modle'; did you mean 'model'"),
+        ('[[adversary]]\nmodel = 3', r"\[\[adversary\]\] model must be a text or a table, not 3"),
+        ('[adversary]\nmodel = "tree"', "adversary must be a list of tables, each headed"),
+        ('[[adversary]]\n[inference]\nmodel = "tree"', "adversaries are given in more than one way"),
+        ('[inference]\npanel = "standart"', "panel 'standart' is not known; did you mean 'standard'"),
+        ('[inference]\ndistance = "emd"', "emd"),
+        ('[inference]\nencoder = "tf-hto"', "'tf-hto'"),
+        ('[inference]\nprior = { column = "gues", confidence = 0.5 }', "no column 'gues'; did you mean 'guess'"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(folder: Path, more: str, message: str) -> None:
+    with pytest.raises(harness.InputError, match=message) as error:
+        loaded(folder, more)
+    assert str(error.value).startswith(str(folder / "audit.toml"))
+
+
+def test_every_option_of_the_table_is_a_keyword_of_the_call_unless_it_is_the_files_own() -> None:
+    keywords = set(inspect.signature(harness.audit).parameters)
+    assert {option.name for option in OPTIONS if not option.in_file_only} <= keywords
+    assert keywords - {option.name for option in OPTIONS} == {
+        "anonymizer", "data", "adversaries", "out", "progress", "reveal",
+    }  # fmt: skip
+
+
+def test_a_prior_from_a_file_beside_the_audit(folder: Path) -> None:
+    rows = pd.DataFrame({"flu": [0.6] * 20, "ulcer": [0.1] * 20, "none": [0.3] * 20})
+    rows.to_csv(folder / "prior.csv", index=False)
+    by_file = audited(loaded(folder, '[inference]\nprior = { file = "prior.csv" }'))
+    by_value = in_python(folder, prior={"flu": 0.6, "ulcer": 0.1, "none": 0.3})
+    assert [one.distance for one in by_file.findings] == pytest.approx([one.distance for one in by_value.findings])

@@ -1,0 +1,73 @@
+"""Every distance in an audit: exact where nothing is random, and honest about what it can prove where f is."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import harness
+from tests.anonymizers import chunks, jittered
+from tests.small_audits import audit, table
+
+DISTANCES: list[Any] = [
+    "sum", "half", "total-variation", "quarter", "kl", "max-divergence", "hellinger", "jensen-shannon",
+    "total-variation-of-laws", {"name": "emd", "ground": {"order": ["none", "flu", "ulcer"]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("distance", DISTANCES, ids=str)
+def test_an_exact_distance_is_that_of_the_two_predictions(distance: Any) -> None:
+    report = audit(chunks, distance=distance)
+    labels = report.plain["plan"]["secrets"][0]["values"]
+    ground = None
+    name = distance
+    if isinstance(distance, dict):
+        name, order = distance["name"], distance["ground"]["order"]
+        places = [order.index(label) for label in labels]
+        ground = np.abs(np.subtract.outer(places, places)).astype(float)
+    for finding in report.findings:
+        assert finding.present is not None
+        assert finding.absent is not None
+        expected = harness.distance(name, finding.present, finding.absent, ground=ground)
+        assert finding.distance == pytest.approx(expected, abs=1e-12)
+        assert finding.lower == finding.distance == finding.upper
+
+
+@pytest.mark.parametrize("distance", DISTANCES, ids=str)
+def test_a_randomized_f_never_holds_at_delta_0_by_a_distance_that_proves_nothing(distance: Any) -> None:
+    def shuffling(data: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+        """Ignores everything but the frequencies of the illnesses, and says so in random order."""
+        return data.assign(age="*", sex="*").sample(frac=1, random_state=rng)
+
+    report = audit(shuffling, table(12), distance=distance, draws=60, epsilon=0.9, records=3)
+    proves = report.plain["plan"]["divergence"][0]["proves"]
+    if proves == "nothing":
+        assert report.verdict.outcome is harness.Outcome.INCONCLUSIVE
+        assert "no confidence limits where f is randomized and delta = 0" in report.verdict.reason
+    else:
+        assert report.verdict.outcome is not harness.Outcome.VIOLATED
+        assert all(0 <= one.lower <= one.distance <= one.upper for one in report.findings)
+
+
+def test_with_delta_even_a_distance_without_limits_is_judged_by_its_pairs() -> None:
+    report = audit(jittered, distance="kl", draws=400, epsilon=5.0, delta=0.2, records=4)
+    assert all(one.satisfies(report.claim) for one in report.findings)
+
+
+def test_an_infinite_distance_breaks_every_claim_and_can_be_told() -> None:
+    alone = pd.DataFrame({"age": [20, 30], "sex": "M", "ill": ["flu", "ulcer"]})
+    report = audit(lambda data: data.assign(age="*"), alone, distance="kl", model="conditional", epsilon=1e6)
+    assert report.verdict.outcome is harness.Outcome.VIOLATED
+    assert report.verdict.epsilon == np.inf
+    assert '"distance": "inf"' in report.to_json()
+    assert "by inf; the claim allows less than 1e+06" in report.summary()
+
+
+def test_an_unknown_distance_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(harness.InputError, match="helinger.*did you mean 'hellinger'"):
+        audit(chunks, distance="helinger")
+
+
+def test_the_report_says_what_the_distance_means() -> None:
+    assert "total variation" in audit(chunks, distance="half").summary()

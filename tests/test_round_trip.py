@@ -1,0 +1,152 @@
+"""report.json: its schema, reading it back, and that its journal proves every leaf of it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pandas as pd
+import pytest
+
+import harness
+from harness.auditing.verify import differences, recompile, verify_report
+from harness.report import Report
+from oracles.reference import Laplace, Mondrian
+from tests.anonymizers import chunks, jittered
+from tests.small_audits import audit, table
+
+SCHEMA = json.loads((Path(harness.__file__).parent / "report.schema.json").read_text(encoding="utf-8"))
+PEOPLE = table(14).assign(pid=[number // 2 for number in range(14)], poor=["yes", "no"] * 7)
+FOREST = {"name": "sklearn:sklearn.ensemble.RandomForestClassifier", "n_estimators": 3}
+AUDITS: dict[str, dict[str, Any]] = {
+    "exact": {"f": chunks},
+    "panel": {"f": chunks, "adversaries": [{}, {"model": "gaussian", "encoder": "scaling-hot"}, {"model": FOREST}],
+              "draws": 3, "records": 4},
+    "draws": {"f": jittered, "draws": 12, "delta": 0.05},
+    "predictions": {"f": Laplace(1.0), "draws": 20},
+    "adaptive": {"f": Laplace(1.0), "draws": 400, "adaptive": True, "epsilon": 1.0},
+    "persons": {"f": Mondrian(k=2), "person": "pid"},
+    "secrets": {"f": Mondrian(k=2), "sensitive": ["ill", "poor"]},
+    "part": {"f": chunks, "records": 5},
+    "budget": {"f": Mondrian(k=2), "budget": 20},
+    "infinite": {"f": lambda data: data, "distance": "kl", "model": "conditional"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=AUDITS)
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
+    """A finished audit of each kind: its folder, and the report that it returned."""
+    options = dict(AUDITS[request.param])
+    folder = tmp_path_factory.mktemp(request.param)
+    return folder, audit(options.pop("f"), PEOPLE, out=folder, **options)
+
+
+def test_a_report_keeps_its_published_schema(kept: tuple[Path, Report]) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads((kept[0] / "report.json").read_text()))
+
+
+def test_a_report_read_back_is_the_one_that_was_written(kept: tuple[Path, Report]) -> None:
+    folder, report = kept
+    read = Report.load(folder / "report.json")
+    assert read == report
+    assert read.to_json() == report.to_json()
+    assert read.findings == report.findings
+    assert read.verdict == report.verdict
+    assert read.verdicts == report.verdicts
+    assert read.summary() == report.summary() == (folder / "summary.txt").read_text().rstrip("\n")
+    pd.testing.assert_frame_equal(read.to_frame(), report.to_frame())
+
+
+def test_a_report_holds_no_raw_record(kept: tuple[Path, Report]) -> None:
+    plain = json.dumps(kept[1].plain["findings"])
+    assert '"age"' not in plain
+    assert '"sex"' not in plain
+
+
+def test_the_journal_proves_the_report(kept: tuple[Path, Report]) -> None:
+    folder, report = kept
+    assert verify_report(folder / "journal.jsonl", folder / "report.json") == report.plain
+
+
+def leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every leaf, and of every empty container."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from leaves(inner, (*place, key))
+    elif isinstance(value, list) and value:
+        for number, inner in enumerate(value):
+            yield from leaves(inner, (*place, number))
+    else:
+        yield place
+
+
+def edited(value: Any) -> Any:
+    """Another value of the same kind, as little different as can be."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return value * (1 + 1e-15) if value and value * (1 + 1e-15) != value else value + 1e-300
+        case str():
+            return value[:-1] + chr(ord(value[-1]) ^ 1) if value else "x"
+        case None:
+            return 0
+        case list():
+            return [0]
+        case _:
+            return {"x": 0}
+
+
+def test_every_leaf_that_is_edited_is_named(kept: tuple[Path, Report]) -> None:
+    """All leaves of the small report, each edited by its last digit."""
+    folder, report = kept
+    proven = json.loads(json.dumps(recompile(folder / "journal.jsonl")))
+    for place in leaves(report.plain):
+        claimed = json.loads(report.to_json())
+        inner = claimed
+        for step in place[:-1]:
+            inner = inner[step]
+        inner[place[-1]] = edited(inner[place[-1]])
+        (named,) = differences(claimed, proven) if not isinstance(inner[place[-1]], dict | list) else (None,)
+        spelled = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
+        assert named is None or named.startswith(spelled), place
+        assert list(differences(claimed, proven)), place
+
+
+def test_an_edited_file_is_refused_with_the_place(tmp_path: Path) -> None:
+    audit(chunks, out=tmp_path)
+    path = tmp_path / "report.json"
+    plain = json.loads(path.read_text())
+    plain["results"][0]["curve"][3]["upper"] += 0.01
+    plain["notes"].append("all is well")
+    del plain["oracle"]["card"]["version"]
+    path.write_text(json.dumps(plain))
+    with pytest.raises(harness.JournalError) as error:
+        verify_report(tmp_path / "journal.jsonl", path)
+    for place in ("results[0].curve[3].upper is", "notes has 1 entries, the journal proves 0", "oracle.card.version is missing"):
+        assert place in str(error.value)
+
+
+def test_a_report_of_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    for content, why in (("{}", "a report of format None"), ('{"format": 1}', "of format 1"), ("no", "not a report")):
+        path.write_text(content)
+        with pytest.raises(harness.InputError, match=why):
+            Report.load(path)
+    with pytest.raises(harness.InputError, match="cannot be read"):
+        Report.load(tmp_path / "nowhere.json")
+
+
+def test_large_reports_keep_the_vectors_of_the_worst_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    import harness.auditing.compile_report as compiling
+
+    monkeypatch.setattr(compiling, "ALL_VECTORS", 10)
+    monkeypatch.setattr(compiling, "WORST_VECTORS", 4)
+    report = audit(chunks)
+    shown = sorted(finding.distance for finding in report.findings if finding.present is not None)
+    assert shown == sorted(finding.distance for finding in report.findings)[-4:]
+    jsonschema.Draft202012Validator(SCHEMA).validate(report.plain)
