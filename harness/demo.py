@@ -1,4 +1,4 @@
-"""`harness demo`: three anonymizers, three verdicts, no file and no network. A door."""
+"""`harness demo`: three anonymizers, three verdicts, no file and no network."""
 
 from __future__ import annotations
 

@@ -2,6 +2,11 @@
 
 import os
 
+from hypothesis import settings
+
+settings.register_profile("any machine", deadline=None)  # how long an example takes says more of the load than of us
+settings.load_profile("any machine")
+
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "grpc_proxy", "no_proxy")
 
 

@@ -242,7 +242,8 @@ def _assumptions(
 ) -> list[str]:
     """What a reader must grant, or know, before relying on the verdict."""
     claim, data, unit = Claim(**spec["claim"]), spec["data"], "record"
-    lines = [_who_infers(profile, selected)]
+    distances = dict.fromkeys(f"{one['name']}: {one['describes']}" for one in spec["divergence"])
+    lines = [_who_infers(profile, selected), *(f"the distance is {one}" for one in distances)]
     if data["person"] is None:
         lines.append("every person has one record, and the quasi-identifiers are what the adversary knows")
     else:

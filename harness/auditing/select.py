@@ -38,7 +38,8 @@ def schedule(plan: Plan, profile: OracleProfile, persons: int) -> tuple[Look, ..
     alpha, most = error / keys, plan.draws_of(profile.card)
     if not plan.adaptive or most == 1:
         return (Look(1, most, alpha),)
-    draws = [max(_fewest_draws(plan, divergence, alpha / 2, profile.coupled) for divergence in plan.divergences)]
+    pairs = zip(plan.divergences, plan.secrets, strict=True)
+    draws = [max(_fewest_draws(plan, each, secret.values, alpha / 2, profile.coupled) for each, secret in pairs)]
     if draws[0] > most:
         raise InputError(
             f"adaptive: no record can be settled with fewer than {draws[0]} draws at this epsilon, confidence and "
@@ -49,25 +50,28 @@ def schedule(plan: Plan, profile: OracleProfile, persons: int) -> tuple[Look, ..
     return tuple(Look(t, many, alpha / (t * (t + 1))) for t, many in enumerate(draws, start=1))
 
 
-def _fewest_draws(plan: Plan, divergence: Divergence, alpha: float, coupled: bool) -> int:
-    """So few draws that a person without any influence is just settled by them; fewer could settle nobody."""
+def _fewest_draws(plan: Plan, divergence: Divergence, values: int, alpha: float, coupled: bool) -> int:
+    """So few draws that a person without any influence is just settled by them; fewer could settle nobody.
+
+    She is taken to be one about whom every value is predicted to be equally likely, in every draw.
+    """
     if plan.claim.delta == 0 and divergence.proves == "nothing":
         raise InputError(
             f"adaptive: no number of draws proves anything about the distance {divergence.name!r} with delta = 0; "
             "claim a delta above 0, or choose another distance"
         )
+
+    def settles(draws: int) -> bool:
+        if plan.claim.delta > 0:
+            return binomial_upper(0, draws, alpha / 2) <= plan.claim.delta
+        same = Samples(np.full((draws, values), 1 / values))
+        _, upper = divergence.interval(same, same, 0.0, alpha, coupled=coupled, lower_from=math.inf)
+        return upper < plan.claim.epsilon
+
     draws = FEWEST
-    while not _settles_the_uninfluential(plan, divergence, draws, alpha, coupled):
+    while not settles(draws):
         draws = math.ceil(draws * 1.25)
     return draws
-
-
-def _settles_the_uninfluential(plan: Plan, divergence: Divergence, draws: int, alpha: float, coupled: bool) -> bool:
-    if plan.claim.delta > 0:
-        return binomial_upper(0, draws, alpha / 2) <= plan.claim.delta
-    nothing = Samples(np.tile([1.0, 0.0], (draws, 1)))
-    _, upper = divergence.interval(nothing, nothing, 0.0, alpha, coupled=coupled, lower_from=math.inf)
-    return upper < plan.claim.epsilon
 
 
 def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Selected:

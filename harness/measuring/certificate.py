@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from harness.measuring.divergence import Floats
+from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 
 ROUNDING = 1e-9  # a chance this close below alpha counts as alpha, which errs to the wider limit

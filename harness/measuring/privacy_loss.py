@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
-from harness.measuring.divergence import Floats
+from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 
 Counts = npt.NDArray[np.int64]

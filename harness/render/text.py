@@ -99,7 +99,7 @@ def _result(report: Plain, result: Plain) -> list[str]:
     shares = "   ".join(f"{share:.1%} at ≥ {limit}" for limit, share in numbers["share_at_or_above"].items())
     facts |= {
         "distance": f"largest {_number(numbers['largest'])}   mean {_number(numbers['mean'])} ± "
-        f"{_number(numbers['deviation'])}   ({result['distance']}: {result['describes']})",
+        f"{_number(numbers['deviation'])}   ({result['distance']})",
         f"{_unit(report)}s": shares,
         "predictions": f"{numbers['share_of_changed_predictions']:.1%} of {_unit(report)}s change the adversary's most "
         "likely value",

@@ -288,9 +288,9 @@ def _bind(
     except InputError as error:
         raise InputError(f"column {column.name!r}: {error}") from None
     place = {raw: position for position, raw in enumerate(reading.domain)}
-    stranger = next((raw for raw in raws if raw not in place), None)
-    if stranger is not None:
-        raise InputError(f"column {column.name!r}: raw value {stranger!r} is not in the domain it was given")
+    unknown = next((raw for raw in raws if raw not in place), None)
+    if unknown is not None:
+        raise InputError(f"column {column.name!r}: raw value {unknown!r} is not in the domain it was given")
     positions = np.array([place[raw] for raw in raws], dtype=np.int32)
     return reading, positions[cells.codes]  # a missing cell's -1 picks the last entry, MISSING
 

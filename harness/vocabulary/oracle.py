@@ -33,7 +33,7 @@ class Card:
 
     @property
     def title(self) -> str:
-        """Name and version as a terminal may print them: a stranger chose them."""
+        """Name and version as a terminal may print them: the vendor chose them."""
         said = f"{self.name} {self.version}".rstrip()[:200]
         return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in said)
 

@@ -145,9 +145,9 @@ class Column:
         """How this column's cells are read, once the raw values of D are known."""
         reading = untyped if self.hierarchy is None else untyped.with_nodes(self.hierarchy.nodes)
         leaves = {MISSING}.union(*reading.nodes.values())
-        stranger = next((raw for raw in raws if reading.nodes and raw not in leaves), None)
-        if stranger is not None:
-            raise InputError(f"raw value {stranger!r} is not a leaf of its hierarchy; add a line for it")
+        unknown = next((raw for raw in raws if reading.nodes and raw not in leaves), None)
+        if unknown is not None:
+            raise InputError(f"raw value {unknown!r} is not a leaf of its hierarchy; add a line for it")
         return replace(reading, domain=self._in_order(raws))
 
     def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:

@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 Result = TypeVar("Result")
-BLOCKS = 5  # of which a ratio is the median
+BLOCKS = 5  # of turns; what is printed is the median over them
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,16 @@ class Stopwatch:
         return float(np.median(self.times[name]))
 
 
+def typical(times: Sequence[float]) -> float:
+    """The mean of a piece of work, without the busiest moments of the machine: the median of means of blocks."""
+    return float(np.median([np.take(times, block).mean() for block in _blocks(len(times))]))
+
+
 def ratio(times: Sequence[float], baseline: Sequence[float]) -> float:
-    """How many times the baseline these times are, measured in turn with it: the median over blocks of turns."""
-    turns = min(len(times), len(baseline))
-    blocks = np.array_split(np.arange(turns), min(BLOCKS, turns))
-    shares = [np.take(times, block).sum() / np.take(baseline, block).sum() for block in blocks]
-    return float(np.median(shares))
+    """How many times the baseline these times are, where both were measured in turn."""
+    blocks = _blocks(min(len(times), len(baseline)))
+    return float(np.median([np.take(times, block).sum() / np.take(baseline, block).sum() for block in blocks]))
+
+
+def _blocks(turns: int) -> list[npt.NDArray[np.intp]]:
+    return np.array_split(np.arange(turns), min(BLOCKS, turns))

@@ -1,6 +1,9 @@
 """What the harness adds to somebody else's anonymizer: a callable on DataFrames, asked once per record."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -8,25 +11,28 @@ import pandas as pd
 from harness.vocabulary.dataset import Dataset
 from oracles.clients.local import Local
 from tests.anonymizers import chunks
-from tests.bench.measuring import Section, examination
+from tests.bench.measuring import Section
+from tests.bench.running import held_work, plan_for
+
+Anonymizer = Callable[[pd.DataFrame], pd.DataFrame]
 
 
-class Timed:
+class MeteredAnonymizer:
     """An anonymizer that knows how much CPU it has used."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Anonymizer) -> None:
         self.function, self.seconds = function, 0.0
 
     def __call__(self, data: pd.DataFrame) -> pd.DataFrame:
-        start = time.thread_time()
+        start = time.process_time()
         try:
             return self.function(data)
         finally:
-            self.seconds += time.thread_time() - start
+            self.seconds += time.process_time() - start
 
 
 def decades(data: pd.DataFrame) -> pd.DataFrame:
-    """Ten years for one, and education suppressed below twenty people: as quick as pandas allows."""
+    """Ages as decades, and education suppressed below twenty people: as quick as pandas allows."""
     low = data["age"] // 10 * 10
     rare = data.groupby("education")["education"].transform("size") < 20
     return data.assign(
@@ -35,24 +41,24 @@ def decades(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def overhead(data: Dataset, sample: int) -> Section:
-    rows = [_row(data, chunks, sample), _row(data, decades, 4 * sample)]
+    rows = [_row(data, "chunks", chunks, sample), _row(data, "decades", decades, 4 * sample)]
     return Section(
         f"Somebody else's anonymizer behind a callable, {data.size} records: milliseconds of CPU per record", rows
     )
 
 
-def _row(data: Dataset, function: Any, sample: int) -> dict[str, Any]:
-    timed = Timed(function)
-    examine, order = examination(data, Local(timed))
-    timed.seconds = 0.0
-    start = time.thread_time()
-    for index in order[1 : 1 + sample]:
-        examine(index)
-    total = time.thread_time() - start
-    own = total - timed.seconds
+def _row(data: Dataset, name: str, function: Anonymizer, sample: int) -> dict[str, Any]:
+    metered = MeteredAnonymizer(function)
+    examine, items, _ = held_work(plan_for(data), Local(metered))
+    examine(items[0])
+    metered.seconds = 0.0
+    start = time.process_time()
+    for item in items[1 : 1 + sample]:
+        examine(item)
+    own = time.process_time() - start - metered.seconds
     return {
-        "anonymizer": function.__name__,
-        "its own time": timed.seconds * 1000 / sample,
+        "anonymizer": name,
+        "its own time": metered.seconds * 1000 / sample,
         "the harness": own * 1000 / sample,
-        "added": f"{own / timed.seconds:.1%}",
+        "added": f"{own / metered.seconds:.1%}",
     }

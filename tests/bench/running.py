@@ -11,9 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from harness.auditing.events import Event, Examined, Selected
 from harness.auditing.examine import Examination
@@ -24,8 +22,10 @@ from harness.auditing.state import AuditState
 from harness.measuring.adversary import adversary_from
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.oracle import Ask, Card, Oracle, Release
-from tests.bench.measuring import ratio
+from tests.bench.measuring import typical
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 CLAIM = Claim(0.5)
 Pairs = Sequence[tuple[str, str]]  # model and encoder of each adversary
 USUAL: Pairs = (("bernoulli", "tf-tf"),)
@@ -66,14 +66,6 @@ class Times:
     own: list[float]  # without the anonymizer
     beforehand: float  # between the draws of f(D) and the first person, per person of the audit
 
-    @property
-    def mean(self) -> float:
-        return float(np.mean(self.whole))
-
-    @property
-    def own_mean(self) -> float:
-        return float(np.mean(self.own))
-
 
 class RunningAudit:
     """One audit with a journal, advanced person by person."""
@@ -111,8 +103,7 @@ class RunningAudit:
             self.own.append(own)
 
     def times(self) -> Times:
-        usual = float(np.mean(self.whole))
-        return Times(self.whole, self.own, max(self.first - usual, 0.0) / self.persons)
+        return Times(self.whole, self.own, max(self.first - typical(self.whole), 0.0) / self.persons)
 
     def close(self) -> None:
         self.events.close()
@@ -147,21 +138,6 @@ def in_turn(starts: Mapping[str, Start], unmeasured: int, measured: int) -> dict
     return {name: audit.times() for name, audit in audits.items()}
 
 
-def compared(times: Mapping[str, Times], baseline: Times, label: str) -> list[dict[str, Any]]:
-    """A row per audit, with its ratios to the baseline."""
-    return [
-        {
-            label: name,
-            "whole person": each.mean,
-            "× baseline": ratio(each.whole, baseline.whole),
-            "the harness": each.own_mean,
-            "× its own": ratio(each.own, baseline.own),
-            "beforehand": each.beforehand,
-        }
-        for name, each in times.items()
-    ]
-
-
 @dataclass(eq=False)
 class HeldWork:
     """An executor that keeps the work of an audit instead of doing it."""
@@ -169,14 +145,14 @@ class HeldWork:
     function: Any = None
     items: list[Any] = field(default_factory=list)
 
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         self.function, self.items = function, list(items)
         return iter(())
 
 
-def held_examination(plan: Plan, oracle: Oracle) -> tuple[Examination, list[int], AuditState]:
-    """What a worker of an audit holds, the persons in the order in which it would meet them, and the audit's state."""
+def held_work(plan: Plan, oracle: Oracle) -> tuple[Examination, list[tuple[int, ...]], AuditState]:
+    """What a worker of an audit holds, the items in the order in which they are examined, and the audit's state."""
     held = HeldWork()
     state = AuditState.fold(plan.spec(), Audit(plan, oracle, held).events())
-    assert isinstance(held.function, Examination)
-    return held.function, [person for item in held.items for person in item], state
+    assert isinstance(held.function, Examination), "the audit examined nobody"
+    return held.function, held.items, state

@@ -1,78 +1,119 @@
 """The naive pipeline of the papers beside ours, stage by stage, record by record in turn; their distances agree."""
 
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from harness.auditing.journal import _canonical
-from harness.measuring.adversary import Bernoulli
-from harness.measuring.divergence import Samples, named
-from harness.measuring.encoding import tf
-from harness.measuring.estimate import Estimator
-from harness.vocabulary.dataset import Dataset
+from harness.auditing.events import Examined, to_entry
+from harness.auditing.examine import Examination
+from harness.auditing.infer import Side, infer
+from harness.auditing.journal import Journal
+from harness.auditing.state import AuditState
+from harness.measuring.estimate import compare
+from harness.measuring.samples import Samples
+from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.oracle import Ask
+from harness.vocabulary.release import Microdata, TrainingRows
+from harness.vocabulary.table import Table
 from oracles.reference import Mondrian
 from tests import naive
-from tests.bench.measuring import Section, Watch, examination
+from tests.bench.measuring import Section, Stopwatch
+from tests.bench.running import held_work, plan_for
 
 NAIVE = (
     "naive: full anonymisation (by the same kernel; the papers' own took 150-200 ms), both sides encoded cell by "
     "cell, two scikit-learn BernoulliNB"
 )
-OURS = ("read", "encode", "model", "distance", "journal entry")
+OWN = ("read", "count", "encode", "train", "predict", "the same of f(D)", "compare", "fold", "journal entry")
+SIDE = "both"  # seeds of a deterministic f are never used
 
 
 def stages(data: Dataset, sample: int) -> Section:
-    watch = Watch()
-    incremental, full = Mondrian(k=5), Mondrian(k=5, incremental=False)
-    examine, order = examination(data, incremental)
-    for index in order[: 10 * sample]:  # an audit is long: what most records share is soon known
-        examine(index)
-    present = examine.tables[0].to_frame()
-    for index in order[-sample:]:
-        watch("whole record", lambda index=index: examine(index))
-        ours = _ours(watch, examine, full, index)
-        theirs = _theirs(watch, data, present, full, index)
-        assert abs(ours - theirs) < 1e-9, f"record {index}: {ours} here, {theirs} there"
+    watch, full = Stopwatch(), Mondrian(k=5, incremental=False)
+    plan = plan_for(data)
+    examine, items, state = held_work(plan, Mondrian(k=5))
+    for item in items[: 10 * sample]:  # an audit is long: what most records share is soon known
+        examine(item)
+    present = examine.tables[0][0].to_frame()
+    with tempfile.TemporaryDirectory() as folder, Journal(Path(folder, "journal"), {"plan": plan.spec()}) as journal:
+        for (index,) in items[-sample:]:
+            watch("whole record", partial(_examine, examine, state, journal, index))
+            ours = _ours(watch, examine, full, index)
+            _tell(watch, examine.examine(index), state, journal)
+            theirs = _theirs(watch, data, present, full, index)
+            assert abs(ours - theirs) < 1e-9, f"record {index}: {ours} here, {theirs} there"
     title = f"One record of {data.size}, Mondrian k = 5: milliseconds of CPU, medians of {sample} records"
     return Section(title, _rows(watch), [NAIVE])
 
 
-def _ours(watch: Watch, examine: Any, full: Mondrian, index: int) -> float:
-    data, reader = examine.plan.data, examine.reader
-    target, ask = data.record(index), Ask(data, drop=index)
+def _examine(examine: Examination, state: AuditState, journal: Journal, person: int) -> None:
+    examined = examine.examine(person)
+    state.add(examined)
+    journal.append(to_entry(examined))
+
+
+def _tell(watch: Stopwatch, examined: Examined, state: AuditState, journal: Journal) -> None:
+    watch("fold", lambda: state.add(examined))
+    watch("journal entry", lambda: journal.append(to_entry(examined)))
+
+
+def _ours(watch: Stopwatch, examine: Examination, full: Mondrian, index: int) -> float:
+    """The distance of one record, by the same steps as in an audit."""
+    plan = examine.plan
+    target, ask = plan.data.record(index), Ask(plan.data, drop=(index,))
+    (adversary,), (secret,) = plan.adversaries, plan.secrets
     (table,) = watch("anonymise", lambda: list(examine.oracle.answer(ask)))
-    watch("anonymise, no tricks", lambda: list(full.answer(ask)))
-    absent = watch("read", lambda: reader.read(table))
-    encoded = watch("encode", lambda: tf(reader, absent, target))
-    predicted = watch("model", lambda: Bernoulli().predict(encoded, 0)[None])
-    sides = examine.present_samples(target), Samples(predicted)
-    found = watch("distance", lambda: Estimator(named("emd")).compare(*sides, alpha=1, coupled=True, exact=True))
-    finding = examine(index)
-    watch("journal entry", lambda: _canonical({"finding": finding.entry()}))
-    return float(found.distance)
+    watch("anonymise, no shortcut", lambda: list(full.answer(ask)))
+    assert isinstance(table, Table)
+    release = watch("read", lambda: examine.readers[0].read(table))
+    rows = watch("count", lambda: _counted(release, secret))
+    features = watch("encode", lambda: adversary.encoder.encode(rows, target.raws))
+    fitted = watch("train", lambda: adversary.model.fit(features, rows, 0))
+    without = watch("predict", lambda: fitted.predict(features.target(target.raws)))
+    side = Side(examine.look, SIDE, f_is_random=False)
+    with_her = watch("the same of f(D)", lambda: infer(plan, [0], examine.present[0], [target], side))
+    sides = Samples(with_her.samples((0, 0), 0)), Samples(without[None])
+    estimate = watch(
+        "compare", lambda: compare(plan.divergences[0], *sides, alpha=examine.look.alpha, coupled=True, exact=True)
+    )
+    return estimate.distance
 
 
-def _theirs(watch: Watch, data: Dataset, present: pd.DataFrame, full: Mondrian, index: int) -> float:
+def _counted(release: Microdata, secret: Secret) -> TrainingRows:
+    rows = release.for_secret(secret)
+    assert rows.cell_weights, "a release has columns"
+    return rows
+
+
+def _theirs(watch: Stopwatch, data: Dataset, present: pd.DataFrame, full: Mondrian, index: int) -> float:
     quasi, sensitive = [column.name for column in data.schema.quasi], data.schema.sensitive[0].name
     domain, target = list(data.sensitive_labels), data.record(index).quasi
-    (table,) = full.answer(Ask(data, drop=index))
+    (table,) = full.answer(Ask(data, drop=(index,)))
     sides = present, table.to_frame()
     one, other = watch("naive", lambda: [naive.predict(side, target, quasi, sensitive, domain) for side in sides])
     return float(np.abs(one - other).sum())
 
 
-def _rows(watch: Watch) -> list[dict[str, Any]]:
+def _rows(watch: Stopwatch) -> list[dict[str, Any]]:
     def row(stage: str, ours: float, theirs: float | None = None) -> dict[str, Any]:
-        ratio = "" if theirs is None else theirs / ours
-        return {"stage": stage, "ours": ours, "naive": "" if theirs is None else theirs, "naive / ours": ratio}
+        return {
+            "stage": stage,
+            "ours": ours,
+            "naive": theirs,
+            "naive / ours": None if theirs is None else theirs / ours,
+        }
 
-    own = sum(watch.typical(stage) for stage in OURS)
-    full, theirs = watch.typical("anonymise, no tricks"), watch.typical("naive")
+    own = sum(watch.median(stage) for stage in OWN)
+    full, theirs = watch.median("anonymise, no shortcut"), watch.median("naive")
     return [
-        row("anonymise", watch.typical("anonymise"), full),
-        *(row(stage, watch.typical(stage)) for stage in OURS),
+        row("anonymise", watch.median("anonymise"), full),
+        *(row(stage, watch.median(stage)) for stage in OWN),
         row("read to journal entry: the harness's own share", own, theirs),
-        row("whole record", watch.typical("whole record"), full + theirs),
+        row("whole record", watch.median("whole record"), full + theirs),
     ]

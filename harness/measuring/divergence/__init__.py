@@ -10,7 +10,6 @@ from harness.measuring.divergence.laws import TotalVariationOfLaws
 from harness.measuring.divergence.means import ByValue, FromFormula
 from harness.measuring.divergence.naming import NAMES, Declared, distance, divergence_named
 from harness.measuring.divergence.sums import SumOfDistances, Tree
-from harness.measuring.samples import Floats
 
 __all__ = [
     "LONGEST_CURVE",
@@ -19,7 +18,6 @@ __all__ = [
     "Declared",
     "Divergence",
     "EarthMover",
-    "Floats",
     "FromFormula",
     "Proof",
     "SumOfDistances",

@@ -201,8 +201,8 @@ class Gaussian:
     0 all rows are alike and say nothing about a target: the answer is the class frequencies (scikit-learn: NaN).
 
     A feature that is constant within a value has no other variance than that, so distances of 10⁹ are added up and
-    their rounding decides between values: up to SMALL rows scikit-learn itself is asked, so that its rounding is shared;
-    larger releases are worked out on their cells.
+    their rounding decides between values: up to SMALL rows scikit-learn itself is asked, so that its rounding is
+    shared; larger releases are worked out on their cells.
     """
 
     var_smoothing: float = 1e-9

@@ -66,7 +66,7 @@ def _different(found: list[Candidate], reading: Reading) -> list[Candidate]:
 def unreadable(text: str, reading: Reading) -> Unreadable:
     """Nothing fits: say what was expected in such a column, and the nearest thing it holds."""
     if reading.kind in ("category", "ordered"):
-        why, remedy = "neither a raw value of the column nor a set or mask of them", "mend the spelling"
+        why, remedy = "neither a raw value of the column nor a set or mask of them", "correct the spelling"
         return Unreadable(text, why, f"{reading.nearest(text)}declare a hierarchy with this name, or {remedy}")
     why = f"neither a {reading.kind} nor a range, bound, set or mask of them"
     forms = _NUMBERS if reading.kind == "number" else _DATES

@@ -136,14 +136,14 @@ def _between(text: str, low: End, high: End, sides: tuple[bool, bool], reading: 
     try:
         found = Interval(start, stop, closed(left, right), days=reading.kind == "date")
     except ValueError as problem:
-        raise Unreadable(text, f"as a range, {problem}", "mend the anonymizer") from None
+        raise Unreadable(text, f"as a range, {problem}", "the release is malformed: fix the anonymizer") from None
     return found if reading.kind != "ordered" else _run(text, found, reading)
 
 
 def _run(text: str, positions: Interval, reading: Reading) -> OneOf:
     values = frozenset(reading.domain[place] for place in reading.positions.values() if positions.covers(place))
     if not values:
-        raise Unreadable(text, "no value of the declared order lies there", "mend the declared order")
+        raise Unreadable(text, "no value of the declared order lies there", "correct the declared order")
     return OneOf(values)
 
 

@@ -102,7 +102,7 @@ class Reading:
         if self.kind == "number":
             value = number(plain)
             if value is None:
-                raise Unreadable(plain, "not a number", 'mend the cell, or declare kind = "category"')
+                raise Unreadable(plain, "not a number", 'correct the cell, or declare kind = "category"')
             return value
         if self.kind == "date":
             return self._raw_date(plain)
@@ -111,7 +111,7 @@ class Reading:
     def _raw_date(self, text: str) -> Span:
         found = spans(text, self.pattern)
         if not found:
-            raise Unreadable(text, "not a date", 'mend it, or declare a pattern: notation = "%d.%m.%y"')
+            raise Unreadable(text, "not a date", 'correct it, or declare a pattern: notation = "%d.%m.%y"')
         if len(found) > 1:
             raise Unreadable(text, *ambiguous_order())
         return found[0][1]
@@ -204,7 +204,7 @@ def date_order(texts: Sequence[str]) -> str | None:
     possible = orders_possible(texts)
     if not possible:
         raise InputError(
-            "some dates only fit day/month/year and others only month/day/year; mend the column, "
+            "some dates only fit day/month/year and others only month/day/year; correct the column, "
             'or declare kind = "category"'
         )
     if len(possible) == 1:

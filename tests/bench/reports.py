@@ -1,0 +1,91 @@
+"""How long it takes to write, read back and verify the report of a large audit: 10,000 persons, three adversaries.
+
+A few persons are examined in truth and stand for all the others, so that every number has as many digits and every
+line of the journal as many bytes as in a real audit.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.auditing.events import Closed, Event, Examined, Selected, to_entry
+from harness.auditing.journal import Journal
+from harness.auditing.plan import Plan
+from harness.auditing.procedure import Audit
+from harness.auditing.verify import verify_report
+from harness.report import Report
+from harness.vocabulary.oracle import Oracle
+from oracles.reference import Mondrian, NoisyTable
+from tests.bench.measuring import Section
+from tests.bench.people import dataset
+from tests.bench.running import plan_for
+
+PANEL = (("bernoulli", "tf-tf"), ("categorical", "quantiles-hot"), ("gaussian", "scaling-hot"))
+EXAMINED = 10  # persons of a small table, who stand for all
+SMALL = 200
+DRAWS = 20
+
+
+def reports(count: int) -> Section:
+    measured = {"deterministic f": _times(count, Mondrian(k=5)), "randomized f": _times(count, NoisyTable(1.0))}
+    steps = list(measured["deterministic f"])
+    rows = [{"step": step, **{kind: times[step] for kind, times in measured.items()}} for step in steps]
+    title = f"The report of {count} persons and {len(PANEL)} adversaries: seconds of CPU"
+    return Section(title, rows, ["reading it back, and verifying it from the journal: a few seconds"])
+
+
+def _times(count: int, oracle: Oracle) -> dict[str, float]:
+    plan = plan_for(dataset(count), PANEL, draws=DRAWS)
+    events = list(_events(plan, oracle))
+    with tempfile.TemporaryDirectory() as folder:
+        journal, report = Path(folder, "journal.jsonl"), Path(folder, "report.json")
+        times: dict[str, float] = {}
+
+        def timed(step: str, work: Callable[[], Any]) -> Any:
+            start = time.process_time()
+            result = work()
+            times[step] = time.process_time() - start
+            return result
+
+        timed("write the journal", lambda: _write(journal, plan, events))
+        compiled = timed("compile the report", lambda: Report.of(plan.spec(), events))
+        timed("write report.json", lambda: report.write_text(compiled.to_json()))
+        read = timed("read report.json", lambda: Report.load(report))
+        timed("its findings", lambda: read.findings)
+        timed("its summary", read.summary)
+        timed("verify_report", lambda: verify_report(journal, report))
+        times["journal MB"], times["report MB"] = (path.stat().st_size / 1e6 for path in (journal, report))
+    return times
+
+
+def _events(plan: Plan, oracle: Oracle) -> Iterator[Event]:
+    """The events of an audit of a few persons, with these as everybody."""
+    few = replace(plan, data=plan.data.taking(np.arange(SMALL)), records=EXAMINED)
+    happened = list(Audit(few, oracle).events())
+    examined = [event for event in happened if isinstance(event, Examined)]
+    everyone = tuple(range(plan.data.population))
+    for event in happened:
+        match event:
+            case Selected():
+                yield replace(event, persons=everyone, random=everyone, duplicates=(), rows=None)
+            case Closed():
+                for person in everyone:
+                    yield replace(examined[person % len(examined)], person=person)
+                yield event
+            case Examined():
+                continue
+            case _:
+                yield event
+
+
+def _write(path: Path, plan: Plan, events: list[Event]) -> None:
+    with Journal(path, {"plan": plan.spec()}) as journal:
+        for event in events:
+            journal.append(to_entry(event))
