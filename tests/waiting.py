@@ -1,5 +1,7 @@
 """Waiting for a condition instead of for a time: what is true soon on an idle machine is true late on a busy one."""
 
+import select
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,14 @@ def wait_until(condition: Callable[[], Value], seconds: float = PATIENCE) -> Val
         assert time.monotonic() < end, f"after {seconds:g} s the condition still gives {value!r}"
         time.sleep(POLL)
     return value
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    """The first line that a process prints; the test fails if it prints none."""
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
+    assert ready, f"it printed nothing in {PATIENCE:g} s"
+    return process.stdout.readline().rstrip("\n")
 
 
 def text_of(path: Path) -> str:

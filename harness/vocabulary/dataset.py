@@ -273,7 +273,7 @@ def _bind(
 ) -> tuple[Reading, npt.NDArray[np.int32]]:
     """The column's reading with its domain, given or found, and every row as a position in that domain.
 
-    A sensitive domain stands in the order of first appearance; as the coordinates' names it needs no other.
+    A sensitive domain stands in its declared order, or in the order of first appearance.
     """
     if domain is None:
         cells = cells.canonical()
@@ -283,8 +283,8 @@ def _bind(
         untyped = column.untyped(cells.palette.tolist())
         raws = _typed(untyped, cells)
         known = raws if domain is None else domain
-        seen = replace(untyped, domain=tuple(dict.fromkeys(known)))
-        reading = seen if secret else column.reading(untyped, known)
+        as_seen = replace(untyped, domain=tuple(dict.fromkeys(known)))
+        reading = as_seen if secret and not column.order else column.reading(untyped, known)
     except InputError as error:
         raise InputError(f"column {column.name!r}: {error}") from None
     place = {raw: position for position, raw in enumerate(reading.domain)}

@@ -104,9 +104,8 @@ class Column:
         inner = self._inner_edges(known)
         outside = (known < self.edges[0]) | (known > self.edges[-1]) if self.edges else np.zeros(len(known), dtype=bool)
         if outside.any():
-            raise InputError(
-                f"column {self.name!r}: {known[outside][0]:g} lies outside the declared edges {self.edges}"
-            )
+            number = known[outside][0]
+            raise InputError(f"column {self.name!r}: {number:g} lies outside its edges {list(self.edges)}; widen them")
         side: Literal["left", "right"] = "left" if self.edge == "right" else "right"
         bins = pd.Series(np.searchsorted(inner, numbers.to_numpy(np.float64), side=side), index=numbers.index)
         return bins if len(known) == len(numbers) else bins.where(numbers.notna())

@@ -31,7 +31,6 @@ NAIVE = (
     "cell, two scikit-learn BernoulliNB"
 )
 OWN = ("read", "count", "encode", "train", "predict", "the same of f(D)", "compare", "fold", "journal entry")
-SIDE = "both"  # seeds of a deterministic f are never used
 
 
 def stages(data: Dataset, sample: int) -> Section:
@@ -76,7 +75,7 @@ def _ours(watch: Stopwatch, examine: Examination, full: Mondrian, index: int) ->
     features = watch("encode", lambda: adversary.encoder.encode(rows, target.raws))
     fitted = watch("train", lambda: adversary.model.fit(features, rows, 0))
     without = watch("predict", lambda: fitted.predict(features.target(target.raws)))
-    side = Side(examine.look, SIDE, f_is_random=False)
+    side = Side(examine.look, "both", f_is_random=False)
     with_her = watch("the same of f(D)", lambda: infer(plan, [0], examine.present[0], [target], side))
     sides = Samples(with_her.samples((0, 0), 0)), Samples(without[None])
     estimate = watch(

@@ -1,22 +1,26 @@
 """The whole command, `harness run`, as its user meets it: seconds of wall and CPU, and memory."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.bench.measuring import Section
-from tests.bench.scaling import table
+from tests.bench.people import SECRET, table
+from tests.bench.running import USUAL, Pairs
 
 ROOT = Path(__file__).parent.parent.parent
 AUDIT = """
 [data]
 path = "people.csv"
-sensitive = "occupation"
+sensitive = "{secret}"
 [data.quasi]
 {quasi}
 [oracle]
@@ -26,7 +30,9 @@ options = {{ {options} }}
 epsilon = 0.5
 [run]
 workers = {workers}
+{adversaries}
 """
+ADVERSARY = '[[adversary]]\nmodel = "{}"\nencoder = "{}"'
 
 MEASURED = """
 import json, re, sys
@@ -43,40 +49,59 @@ sys.exit(code)
 """
 
 
-def whole(cases: list[tuple[int, str, int]]) -> Section:
-    rows = [_row(*case) for case in cases]
+@dataclass(frozen=True)
+class Case:
+    """One audit of the reference Mondrian: options as in TOML, adversaries by model and encoder."""
+
+    records: int
+    options: str
+    workers: int
+    adversaries: Pairs = USUAL
+
+
+def whole(cases: list[Case]) -> Section:
     return Section(
         "`harness run`, all records, reference Mondrian, from the command to the report",
-        rows,
+        [_row(case) for case in cases],
         ["memory: the largest that the command ever was, and as much for every worker as the largest of them"],
     )
 
 
-def _row(count: int, options: str, workers: int) -> dict[str, Any]:
-    frame, quasi = table(count)
+def _row(case: Case) -> dict[str, Any]:
+    frame, quasi = table(case.records)
     with tempfile.TemporaryDirectory() as folder:
         frame.to_csv(Path(folder, "people.csv"), index=False)
-        columns = "\n".join(f'{name} = "{kind}"' for name, kind in quasi.items())
-        Path(folder, "audit.toml").write_text(AUDIT.format(quasi=columns, options=options, workers=workers))
+        Path(folder, "audit.toml").write_text(_audit(case, quasi))
         start = time.perf_counter()
         used = _measured(folder)
         wall = time.perf_counter() - start
     return {
         "records": len(frame),
-        "options": options,
-        "workers": workers,
+        "options": case.options,
+        "adversaries": len(case.adversaries),
+        "workers": case.workers,
         "wall s": wall,
         "CPU s": used["cpu"],
         "CPU ms per record": used["cpu"] * 1000 / len(frame),
-        "memory MB": used["own"] + workers * used["worker"] * (workers > 1),
+        "memory MB": used["own"] + case.workers * used["worker"] * (case.workers > 1),
     }
+
+
+def _audit(case: Case, quasi: dict[str, str]) -> str:
+    return AUDIT.format(
+        secret=SECRET,
+        quasi="\n".join(f'{name} = "{kind}"' for name, kind in quasi.items()),
+        options=case.options,
+        workers=case.workers,
+        adversaries="\n".join(ADVERSARY.format(*pair) for pair in case.adversaries),
+    )
 
 
 def _measured(folder: str) -> dict[str, float]:
     """Of the command with all its processes; an exit code of 2 or more says that it went wrong."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", MEASURED]
-    told = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert told.returncode < 2, told.stderr
-    found: dict[str, float] = json.loads(told.stdout.splitlines()[-1])
-    return found
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode < 2, run.stderr
+    used: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
+    return used

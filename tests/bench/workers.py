@@ -1,5 +1,7 @@
 """What more workers bring: wall time of one and of two processes, in turn, and what an item costs their parent."""
 
+from __future__ import annotations
+
 import os
 import time
 from typing import Any
@@ -34,12 +36,12 @@ def workers(seconds: float, turns: int) -> Section:
 
 
 def _row(milliseconds: float, count: int, turns: int) -> dict[str, Any]:
-    found: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
+    spent: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
     for _ in range(turns):
-        for many in found:
-            found[many].append(_spent(many, milliseconds, many * count))
-    one, two = (min(wall for wall, _ in spent) for spent in found.values())
-    parent = float(np.median([cpu for spent in found.values() for _, cpu in spent]))
+        for many in spent:
+            spent[many].append(_spent(many, milliseconds, many * count))
+    one, two = (min(wall for wall, _ in turn) for turn in spent.values())
+    parent = float(np.median([cpu for turn in spent.values() for _, cpu in turn]))
     return {
         "one item": milliseconds,
         "one worker": one,
@@ -54,9 +56,9 @@ def _spent(many: int, milliseconds: float, count: int) -> tuple[float, float]:
     """Wall and the parent's CPU in milliseconds per item, from when all workers are busy to the last result."""
     late = round(STAGGER * 1000 / milliseconds)
     results = Processes(many).map(_answered, [milliseconds] * (late + count))
-    known: set[int] = set()
-    while len(known) < many:
-        known.add(next(results))
+    up: set[int] = set()  # workers that have answered
+    while len(up) < many:
+        up.add(next(results))
     wall, cpu = time.perf_counter(), time.process_time()
     done = sum(1 for _ in results)
     assert done > count // 2, "a worker was up too late"

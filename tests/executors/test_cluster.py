@@ -24,6 +24,7 @@ from harness.vocabulary.errors import InputError
 from harness.vocabulary.schema import Schema
 from oracles.reference import Mondrian
 from tests.data import PEOPLE
+from tests.waiting import first_line
 
 distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[2]
@@ -144,8 +145,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
             start_new_session=True,
         )
         started.append(process)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "going\n"
+        assert first_line(process) == "going"
         return process
 
     yield begin

@@ -19,7 +19,7 @@ from harness.executors.in_process import WINDOW
 from harness.executors.mapper import Answer, Pace
 from harness.executors.processes import MOST, ONE_EACH
 from harness.vocabulary.errors import HarnessError, InputError, OracleError
-from tests.waiting import is_running, wait_until
+from tests.waiting import first_line, is_running, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -329,8 +329,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Program]]:
     def begin(then: str = "next(results); next(results)") -> Program:
         program = Program(tmp_path, then)
         started.append(program)
-        assert program.process.stdout is not None
-        assert program.process.stdout.readline() == "going\n"
+        assert first_line(program.process) == "going"
         return program
 
     yield begin

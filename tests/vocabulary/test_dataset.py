@@ -1,5 +1,7 @@
 """Reading D: declared columns, gaps, and errors that say where."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,11 +54,11 @@ def test_domains_are_sorted_and_the_sensitive_one_stands_as_it_appears():
     assert data.readings[1].domain == ("01", "02", "1")
     assert data.sensitive_labels == ("flu", "ulcer")
     record = data.record(0)
-    assert (record.quasi, record.codes, record.sensitive) == ((30, "01"), (1, 0), 0)
+    assert (record.quasi, record.codes, record.raws) == ((30, "01"), (1, 0), (30, "01"))
 
 
 def test_leaving_a_record_out_keeps_the_domains_of_d():
-    data = Dataset.from_frame(FRAME, Schema(QUASI, "ill")).without(1)
+    data = Dataset.from_frame(FRAME, Schema(QUASI, "ill")).without([1])
     assert data.size == 2
     assert data.sensitive_labels == ("flu", "ulcer")
     assert data.table.to_frame()["age"].tolist() == [30, 40]
@@ -180,8 +182,55 @@ def test_numeric_sensitive_values_are_compared_as_numbers():
 
 def test_too_many_joint_sensitive_values_are_refused():
     frame = pd.DataFrame({"age": range(200), "a": [f"a{i}" for i in range(200)], "b": [f"b{i}" for i in range(200)]})
-    with pytest.raises(InputError, match="40000 joint values"):
-        Dataset.from_frame(frame, Schema({"age": "number"}, ["a", "b"]))
+    data = Dataset.from_frame(frame, Schema({"age": "number"}, ["a", "b"]))
+    assert [secret.values for secret in data.secrets(joint=False)] == [200, 200]
+    with pytest.raises(InputError, match="'a | b' have 40000 values, more than 10000"):
+        data.secrets(joint=True)
+    with pytest.raises(InputError, match="the sensitive columns together have 40000 values"):
+        _ = data.sensitive_domain
+
+
+def test_a_declared_order_of_a_sensitive_column_is_the_order_of_its_values() -> None:
+    frame = pd.DataFrame({"age": [1, 2, 3], "pay": ["high", "low", "middle"]})
+    pay = Column("pay", "ordered", order=("low", "middle", "high"))
+    (secret,) = Dataset.from_frame(frame, Schema({"age": "number"}, [pay])).secrets(joint=False)
+    assert secret.labels == ("low", "middle", "high")
+
+
+@pytest.mark.parametrize(
+    ("declared", "bins"),
+    [
+        ({"edges": [0, 20, 40, 60]}, [0, 0, 1, 2]),  # (0, 20], (20, 40], (40, 60]
+        ({"edges": [0, 20, 40, 60], "edge": "left"}, [0, 1, 1, 2]),  # [0, 20), [20, 40), [40, 60]
+        ({"bins": 3, "binning": "width"}, [0, 0, 1, 2]),
+        ({"bins": 3, "binning": "width", "edge": "left"}, [0, 1, 1, 2]),
+    ],
+)
+def test_numbers_are_put_into_bins_between_declared_edges(declared: dict[str, Any], bins: list[int]) -> None:
+    frame = pd.DataFrame({"age": [0, 20, 39, 60], "ill": "flu"})
+    schema = Schema({"age": {"kind": "number", **declared}}, "ill")
+    assert Dataset.from_frame(frame, schema).table.to_frame()["age"].tolist() == bins
+
+
+def test_ten_equal_bins_do_not_depend_on_rounding() -> None:
+    """0.7 · 90 is a little less than 63, which lies at the end of the seventh of ten bins."""
+    column = Column("age", "number", bins=10, binning="width")
+    assert column.binned(pd.Series([0, 63, 90])).tolist() == [0, 6, 9]
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"edges": [0, 50]}, "60 lies outside its edges"),
+        ({"edges": [50, 0]}, "edges must be rising finite numbers"),
+        ({"edges": [0, 60], "bins": 2}, "edges must be given without `bins`"),
+        ({"edges": [0, 60], "edge": "up"}, "edge 'up' is not known"),
+    ],
+)
+def test_edges_that_cannot_be_are_refused(declared: dict[str, Any], message: str) -> None:
+    frame = pd.DataFrame({"age": [0, 20, 39, 60], "ill": "flu"})
+    with pytest.raises(InputError, match=message):
+        Dataset.from_frame(frame, Schema({"age": {"kind": "number", **declared}}, "ill"))
 
 
 def test_mixed_dates_that_cannot_all_be_dates_name_their_column():

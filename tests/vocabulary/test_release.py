@@ -17,6 +17,9 @@ def reader(weight=None) -> Reader:
     return Reader(Dataset.from_frame(FRAME, Schema({"age": "number", "sex": "category"}, "ill", weight)))
 
 
+(ILL,) = reader().data.secrets(False)
+
+
 def read(frame, weight=None):
     return reader(weight).read(Table.from_frame(frame))
 
@@ -24,14 +27,14 @@ def read(frame, weight=None):
 def covered(data_reader, release, index) -> list[list[bool]]:
     target = data_reader.data.record(index)
     return [
-        lexicon.covering(position)[column.ids][column.codes].tolist()
-        for lexicon, column, position in zip(data_reader.lexicons[:2], release.quasi, target.codes, strict=True)
+        column.lexicon.covering(raw)[column.ids][column.codes].tolist()
+        for column, raw in zip(release.quasi, target.raws, strict=True)
     ]
 
 
 def test_rows_and_columns_may_come_in_any_order_and_rows_may_be_gone():
     release = read(FRAME[["ill", "sex", "age"]].iloc[[3, 1]])
-    assert release.sensitive.tolist() == [0, 0]
+    assert [codes.tolist() for codes in release.sensitive] == [[0, 0]]
     assert release.notes == ()
 
 
@@ -55,13 +58,13 @@ def test_a_count_column_weighs_its_rows_and_non_positive_counts_leave():
     release = read(FRAME.assign(count=[2, 0, -1.5, 0.5]))
     assert release.weights is not None
     assert release.weights.tolist() == [2, 0.5]
-    assert release.class_weights.tolist() == [2.5, 0]
+    assert release.for_secret(ILL).class_weights.tolist() == [2.5, 0]
     assert any("'count' is read as the weight" in note for note in release.notes)
     assert any("zero or negative" in note for note in release.notes)
 
 
 def test_a_weight_column_of_any_name_can_be_declared():
-    assert read(FRAME.assign(n=[1, 2, 3, 4]), weight="n").class_weights.tolist() == [7, 3]
+    assert read(FRAME.assign(n=[1, 2, 3, 4]), weight="n").for_secret(ILL).class_weights.tolist() == [7, 3]
     with pytest.raises(ReleaseError, match="no weight column 'n'"):
         read(FRAME, weight="n")
 
@@ -90,8 +93,8 @@ def test_a_sensitive_value_that_the_data_never_had_is_refused():
 
 def test_rows_with_a_suppressed_sensitive_value_are_left_out_and_noted():
     release = read(FRAME.assign(ill=["flu", "*", None, "ulcer"]))
-    assert release.sensitive.tolist() == [0, 1]
-    assert release.notes == ("rows whose sensitive value is suppressed are left out",)
+    assert release.for_secret(ILL).labels.tolist() == [0, 1]
+    assert release.notes == ("rows whose 'ill' is suppressed are left out where it is inferred",)
 
 
 def test_numbers_printed_as_floats_are_the_same_numbers():
@@ -107,7 +110,7 @@ def test_what_other_means_depends_on_the_cells_beside_it():
     many = data_reader.read(Table.from_frame(frame.assign(town=["OTHER", "OTHER", "c"])))
     target = data_reader.data.record(0)
     bits = [
-        data_reader.lexicons[0].covering(target.codes[0])[release.quasi[0].ids][release.quasi[0].codes].tolist()
+        data_reader.lexicons[0].covering(target.raws[0])[release.quasi[0].ids][release.quasi[0].codes].tolist()
         for release in (few, many)
     ]
     assert bits == [[True, False, False], [True, True, False]]
@@ -142,12 +145,26 @@ def test_frames_and_arrays_are_releases_and_nothing_else_is():
         as_release([1])
 
 
-def test_several_sensitive_columns_are_one_joint_value():
+def test_several_sensitive_columns_are_separate_secrets_or_one_joint_value():
     frame = FRAME.assign(cost=["low", "high", "high", "low"])
     data = Dataset.from_frame(frame, Schema({"age": "number"}, ["ill", "cost"]))
     assert data.sensitive_labels == ("flu | low", "flu | high", "ulcer | low", "ulcer | high")
-    assert Reader(data).read(Table.from_frame(frame)).sensitive.tolist() == [0, 1, 3, 0]
+    release = Reader(data).read(Table.from_frame(frame))
+    assert [release.for_secret(each).labels.tolist() for each in data.secrets(False)] == [[0, 0, 1, 0], [0, 1, 1, 0]]
+    (joint,) = data.secrets(True)
+    assert joint.labels == data.sensitive_labels
+    assert release.for_secret(joint).labels.tolist() == [0, 1, 3, 0]
+
+
+def test_a_row_is_left_out_for_the_secret_it_does_not_show():
+    frame = FRAME.assign(cost=["low", "high", "high", "low"])
+    data = Dataset.from_frame(frame, Schema({"age": "number"}, ["ill", "cost"]))
+    release = Reader(data).read(Table.from_frame(frame.assign(cost=["low", "*", "high", "low"])))
+    ill, cost = data.secrets(False)
+    assert release.for_secret(ill).labels.tolist() == [0, 0, 1, 0]
+    assert release.for_secret(cost).labels.tolist() == [0, 1, 0]
+    assert release.for_secret(data.secrets(True)[0]).labels.tolist() == [0, 3, 0]
 
 
 def test_an_empty_release_is_a_release():
-    assert len(read(FRAME.iloc[:0]).sensitive) == 0
+    assert len(read(FRAME.iloc[:0]).for_secret(ILL).labels) == 0
