@@ -23,7 +23,7 @@ from harness.auditing.events import Event, Examined, Selected
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
-from harness.executors import Mapper, Processes, Serial, Threads
+from harness.executors import Mapper, choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
 from harness.measuring.specification import unidentified
@@ -93,7 +93,8 @@ def audit(
     )
     oracle = as_oracle(anonymizer)
     folder = Path(out) if out is not None else None
-    return run_audit(plan, oracle, executor_for(workers, oracle), out=folder, progress=progress, reveal=reveal)
+    executor = choose_executor(workers, in_process=oracle.card.in_process)
+    return run_audit(plan, oracle, executor, out=folder, progress=progress, reveal=reveal)
 
 
 def _dataset(
@@ -161,29 +162,21 @@ def open_journal(
         yield stack.enter_context(Journal(out / JOURNAL, owner))
 
 
-def executor_for(workers: int, oracle: Oracle) -> Mapper:
-    """Oracles that compute in this process get processes, those that are waited for get threads."""
-    if not isinstance(workers, int) or workers < 1:
-        raise InputError(f"workers must be a whole number of at least 1, not {workers!r}")
-    if workers == 1:
-        return Serial()
-    return Processes(workers) if oracle.card.in_process else Threads(workers)
-
-
 def with_progress(events: Iterable[Event], progress: bool | None = None) -> Iterator[Event]:
     """The same events, with a progress bar when somebody is there to see it."""
-    hidden = not (sys.stderr.isatty() if progress is None else progress)
+    shown = sys.stderr.isatty() if progress is None else progress
     worst, seen = 0.0, set[int]()
-    with tqdm(unit=" records", disable=hidden, delay=0.5) as bar:
+    with ExitStack() as stack:
+        bar: tqdm[Any] | None = None
         for event in events:
-            if isinstance(event, Selected):
-                bar.reset(total=len(event.examined))
-            elif isinstance(event, Examined):
+            if isinstance(event, Selected) and bar is None:  # before that nobody knows how many there will be
+                bar = stack.enter_context(tqdm(total=len(event.examined), unit=" records", disable=not shown))
+            elif isinstance(event, Examined) and bar is not None:
                 worst = max([worst, *(measurement.distance for measurement in event.measurements)])
-                bar.update(event.person not in seen)
-                seen.add(event.person)
                 again = f", look {event.look}" if event.look > 1 else ""
                 bar.set_postfix_str(f"largest distance {worst:.4g}{again}", refresh=False)
+                bar.update(int(event.person not in seen))
+                seen.add(event.person)
             yield event
 
 

@@ -62,13 +62,13 @@ def _place(parts: tuple[str, ...]) -> str:
     return next((known for known in (parts[0], ".".join(parts[:2])) if known in ORDER), ".".join(parts[:2]))
 
 
-def test_every_module_of_the_harness_has_its_place_in_the_order():
+def test_every_module_of_the_harness_has_its_place_in_the_order() -> None:
     packages = {"__init__", *(f"{name}.__init__" for name in ("vocabulary", "measuring", "auditing"))}
     assert {place_of(path) for path in sources("harness")} - packages == set(ORDER)
 
 
 @pytest.mark.parametrize("path", sources("harness"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_harness_file_imports_only_files_above_it(path):
+def test_a_harness_file_imports_only_files_above_it(path: Path) -> None:
     if path.name == "__init__.py" and place_of(path) not in ORDER:
         return  # the package's own resolves names lazily; the next test looks at what it loads
     mine = place_of(path)
@@ -79,11 +79,11 @@ def test_a_harness_file_imports_only_files_above_it(path):
 
 
 @pytest.mark.parametrize("path", sources("oracles"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_an_oracle_knows_only_the_vocabulary(path):
+def test_an_oracle_knows_only_the_vocabulary(path: Path) -> None:
     assert places_of(imports(path)) <= VOCABULARY
 
 
-def test_the_public_names_are_exactly_these():
+def test_the_public_names_are_exactly_these() -> None:
     import harness
 
     assert set(harness.__all__) == PUBLIC == set(harness._HOMES)
@@ -92,27 +92,27 @@ def test_the_public_names_are_exactly_these():
         assert getattr(harness, name) is not None
 
 
-def test_no_public_function_is_named_like_its_module():
+def test_no_public_function_is_named_like_its_module() -> None:
     import harness
 
     for name, home in harness._HOMES.items():
         assert name != home.rpartition(".")[2]
 
 
-def test_importing_the_package_loads_no_heavy_library():
+def test_importing_the_package_loads_no_heavy_library() -> None:
     code = "import sys, harness; print([name for name in ('numpy', 'pandas', 'sklearn') if name in sys.modules])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert told.stdout.strip() == "[]"
 
 
-def test_an_unknown_public_name_is_an_attribute_error():
+def test_an_unknown_public_name_is_an_attribute_error() -> None:
     import harness
 
     with pytest.raises(AttributeError, match="no attribute 'Auditor'"):
         _ = harness.Auditor
 
 
-def test_every_module_says_in_one_line_what_it_is_for():
+def test_every_module_says_in_one_line_what_it_is_for() -> None:
     for path in [*sources("harness"), *sources("oracles")]:
         docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         assert docstring, f"{path} has no docstring"

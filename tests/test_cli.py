@@ -31,14 +31,14 @@ def harness(*words, cwd, **options) -> subprocess.CompletedProcess:
     ("epsilon", "extra", "code", "outcome"),
     [("0.5", "", 1, "VIOLATED"), ("1.5", "", 0, "HOLDS"), ("1.5", "[run]\nrecords = 3\n", 4, "INCONCLUSIVE")],
 )
-def test_the_exit_code_is_the_verdict(folder, epsilon, extra, code, outcome):
+def test_the_exit_code_is_the_verdict(folder: Path, epsilon, extra, code, outcome) -> None:
     (folder / "audit.toml").write_text(GOOD.replace("epsilon = 0.5", f"epsilon = {epsilon}") + extra)
     run = harness("run", "audit.toml", "--out", "out", cwd=folder)
     assert run.returncode == code, run.stderr
     assert run.stdout.startswith(outcome)
 
 
-def test_a_run_leaves_report_summary_and_journal(folder):
+def test_a_run_leaves_report_summary_and_journal(folder: Path) -> None:
     run = harness("run", "audit.toml", "--out", "out", "--json", cwd=folder)
     told = json.loads(run.stdout)
     assert told["verdict"]["outcome"] == "violated"
@@ -47,18 +47,18 @@ def test_a_run_leaves_report_summary_and_journal(folder):
     assert (folder / "out" / "journal.jsonl").stat().st_size > 0
 
 
-def test_without_out_the_folder_is_named_after_the_file(folder):
+def test_without_out_the_folder_is_named_after_the_file(folder: Path) -> None:
     harness("run", "audit.toml", cwd=folder)
     assert (folder / "audit.audit" / "report.json").exists()
 
 
-def test_paths_in_the_file_are_relative_to_it(folder):
+def test_paths_in_the_file_are_relative_to_it(folder: Path) -> None:
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     assert harness("run", str(folder / "audit.toml"), "--out", "out", cwd=elsewhere).returncode == 1
 
 
-def test_modules_beside_the_file_can_be_audited(folder):
+def test_modules_beside_the_file_can_be_audited(folder: Path) -> None:
     (folder / "mine.py").write_text("def f(df, width):\n    return df.assign(age=df['age'] // width * 0)\n")
     lines = GOOD.replace("reference:mondrian", "python:mine:f").replace("k = 2\n", "width = 10\n")
     lines = lines.replace('cells = "regions"\n', "").replace(
@@ -71,12 +71,12 @@ def test_modules_beside_the_file_can_be_audited(folder):
     assert run.returncode in (0, 1), run.stderr
 
 
-def test_reveal_shows_raw_records_and_nothing_else_does(folder):
+def test_reveal_shows_raw_records_and_nothing_else_does(folder: Path) -> None:
     assert "'age': 28" not in harness("run", "audit.toml", "--out", "a", cwd=folder).stdout
     assert "'age': 28" in harness("run", "audit.toml", "--out", "b", "--reveal", cwd=folder).stdout
 
 
-def test_plan_says_what_it_will_cost_and_leaves_nothing(folder):
+def test_plan_says_what_it_will_cost_and_leaves_nothing(folder: Path) -> None:
     run = harness("plan", "audit.toml", cwd=folder)
     assert run.returncode == 0
     assert "5 to examine, 1 draw a side" in run.stdout
@@ -84,7 +84,7 @@ def test_plan_says_what_it_will_cost_and_leaves_nothing(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["audit.toml", "people.csv"]
 
 
-def test_a_journal_of_another_plan_is_refused(folder):
+def test_a_journal_of_another_plan_is_refused(folder: Path) -> None:
     harness("run", "audit.toml", "--out", "out", cwd=folder)
     (folder / "audit.toml").write_text(GOOD.replace("epsilon = 0.5", "epsilon = 0.6"))
     run = harness("run", "audit.toml", "--out", "out", cwd=folder)
@@ -127,7 +127,7 @@ def wait_for_findings(folder, count=5) -> None:
     raise AssertionError("no findings were journaled")
 
 
-def test_an_interrupted_run_keeps_what_it_measured_and_goes_on(folder):
+def test_an_interrupted_run_keeps_what_it_measured_and_goes_on(folder: Path) -> None:
     running = slow_audit(folder)
     wait_for_findings(folder)
     running.send_signal(signal.SIGINT)
@@ -139,7 +139,7 @@ def test_an_interrupted_run_keeps_what_it_measured_and_goes_on(folder):
     assert (folder / "out" / "journal.jsonl").read_text().startswith(kept)
 
 
-def test_a_killed_run_resumes_to_the_same_report(folder):
+def test_a_killed_run_resumes_to_the_same_report(folder: Path) -> None:
     running = slow_audit(folder)
     wait_for_findings(folder)
     running.kill()
@@ -149,7 +149,7 @@ def test_a_killed_run_resumes_to_the_same_report(folder):
     assert (folder / "out" / "report.json").read_bytes() == (folder / "whole" / "report.json").read_bytes()
 
 
-def test_two_runs_on_one_journal_the_second_is_refused(folder):
+def test_two_runs_on_one_journal_the_second_is_refused(folder: Path) -> None:
     running = slow_audit(folder)
     wait_for_findings(folder, 1)
     second = harness("run", "audit.toml", "--out", "out", cwd=folder)
@@ -159,7 +159,7 @@ def test_two_runs_on_one_journal_the_second_is_refused(folder):
     assert "another process is writing this journal" in second.stderr
 
 
-def test_the_demo_shows_the_papers_table_and_three_verdicts(tmp_path):
+def test_the_demo_shows_the_papers_table_and_three_verdicts(tmp_path: Path) -> None:
     run = harness("demo", "--people", "60", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert "VIOLATED: record 0 moves the inference about itself by 1; the claim allows less than 0.5" in run.stdout
@@ -167,19 +167,19 @@ def test_the_demo_shows_the_papers_table_and_three_verdicts(tmp_path):
         assert name in run.stdout
 
 
-def test_the_demo_speaks_json(tmp_path):
+def test_the_demo_speaks_json(tmp_path: Path) -> None:
     told = json.loads(harness("demo", "--people", "40", "--json", cwd=tmp_path).stdout)
     assert told["Table 1"]["verdict"]["outcome"] == "violated"
 
 
 @pytest.mark.parametrize("words", [(), ("rn",), ("run",), ("demo", "--people", "3")])
-def test_a_wrong_command_is_exit_code_2(words, tmp_path):
+def test_a_wrong_command_is_exit_code_2(words, tmp_path: Path) -> None:
     run = harness(*words, cwd=tmp_path)
     assert run.returncode == 2
     assert "Traceback" not in run.stderr
 
 
-def test_verify_recomputes_the_verdict_from_the_journal_alone(folder):
+def test_verify_recomputes_the_verdict_from_the_journal_alone(folder: Path) -> None:
     harness("run", "audit.toml", "--out", "out", cwd=folder)
     (folder / "people.csv").unlink()
     run = harness("verify", "out", cwd=folder)
@@ -187,7 +187,7 @@ def test_verify_recomputes_the_verdict_from_the_journal_alone(folder):
     assert "VIOLATED: record 0 moves the inference about itself by 1" in run.stdout
 
 
-def test_verify_refuses_an_edited_journal_and_names_the_line(folder):
+def test_verify_refuses_an_edited_journal_and_names_the_line(folder: Path) -> None:
     harness("run", "audit.toml", "--out", "out", cwd=folder)
     journal = folder / "out" / "journal.jsonl"
     journal.write_text(journal.read_text().replace('"distance":1.0', '"distance":0.1', 1))
@@ -203,7 +203,7 @@ def test_verify_refuses_an_edited_journal_and_names_the_line(folder):
         ('"distance": 0.333', '"distance": 0.233', "findings[3].distance is 0.233"),
     ],
 )
-def test_verify_refuses_a_report_that_says_otherwise(folder, old, new, why):
+def test_verify_refuses_a_report_that_says_otherwise(folder: Path, old, new, why) -> None:
     harness("run", "audit.toml", "--out", "out", cwd=folder)
     report = folder / "out" / "report.json"
     assert old in report.read_text()
@@ -213,7 +213,7 @@ def test_verify_refuses_a_report_that_says_otherwise(folder, old, new, why):
     assert why in run.stderr
 
 
-def test_verify_says_that_an_audit_is_not_finished(folder):
+def test_verify_says_that_an_audit_is_not_finished(folder: Path) -> None:
     running = slow_audit(folder)
     wait_for_findings(folder)
     running.kill()
@@ -235,7 +235,7 @@ def serving(*words, cwd) -> tuple[subprocess.Popen, str]:
 
 
 @pytest.mark.parametrize("transport", ["--http", "--grpc"])
-def test_a_served_anonymizer_is_audited_like_a_local_one(folder, transport):
+def test_a_served_anonymizer_is_audited_like_a_local_one(folder: Path, transport) -> None:
     server, address = serving(
         "reference:mondrian", transport, "127.0.0.1:0", "--option", "k=2", "--option", "cells=regions", cwd=folder
     )
@@ -251,7 +251,7 @@ def test_a_served_anonymizer_is_audited_like_a_local_one(folder, transport):
         assert server.wait(timeout=20) == 0
 
 
-def test_a_process_that_speaks_frames_is_audited_like_a_local_one(folder):
+def test_a_process_that_speaks_frames_is_audited_like_a_local_one(folder: Path) -> None:
     command = (
         f"cmd:{sys.executable} -m harness.cli serve reference:mondrian --stdio --option k=2 --option cells=regions"
     )
@@ -275,7 +275,7 @@ def test_a_process_that_speaks_frames_is_audited_like_a_local_one(folder):
         (("reference:mondrian",), "required"),
     ],
 )
-def test_a_server_that_may_not_be_is_refused(folder, words, why):
+def test_a_server_that_may_not_be_is_refused(folder: Path, words, why) -> None:
     run = harness("serve", *words, cwd=folder)
     assert run.returncode == 2
     assert why in run.stderr

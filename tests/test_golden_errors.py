@@ -22,7 +22,7 @@ def told(case: str, out: Path) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_bad_audit_is_told_in_one_paragraph(case, tmp_path):
+def test_a_bad_audit_is_told_in_one_paragraph(case, tmp_path: Path) -> None:
     code, message = told(case, tmp_path / "out")
     expected = (GOLDEN / f"{case}.txt").read_text(encoding="utf-8")
     assert f"exit code {code}\n{message}" == expected

@@ -18,7 +18,7 @@ def report():
     return audit(lambda data: data.assign(age=data["age"] // 10 * 10).assign(age="*"))
 
 
-def test_the_json_has_everything_an_auditor_relies_on(report):
+def test_the_json_has_everything_an_auditor_relies_on(report) -> None:
     told = json.loads(report.to_json())
     assert told["verdict"]["outcome"] in ("holds", "violated", "inconclusive")
     assert told["verdict"]["epsilon"] == max(finding["distance"] for finding in told["findings"])
@@ -29,7 +29,7 @@ def test_the_json_has_everything_an_auditor_relies_on(report):
     assert told["oracle"]["card"]["randomized"] is False
 
 
-def test_without_chance_the_claim_is_read_exactly_both_ways(report):
+def test_without_chance_the_claim_is_read_exactly_both_ways(report) -> None:
     told = report.result()
     assert told["smallest_epsilon"]["value"] == told["smallest_epsilon"]["upper"] == told["verdict"]["epsilon"]
     assert told["smallest_delta"]["value"] == float(told["verdict"]["outcome"] == "violated")
@@ -39,14 +39,14 @@ def test_without_chance_the_claim_is_read_exactly_both_ways(report):
     assert set(deltas) <= {0.0, 1.0}
 
 
-def test_the_frame_has_a_row_per_record(report):
+def test_the_frame_has_a_row_per_record(report) -> None:
     frame = report.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame.index.tolist() == list(range(30))
     assert {"distance", "lower", "upper", "present", "absent", "changed"} <= set(frame.columns)
 
 
-def test_raw_records_are_in_the_report_only_when_asked_for():
+def test_raw_records_are_in_the_report_only_when_asked_for() -> None:
     data = table().assign(sex=["secret-f", "secret-m"] * 15)
     for reveal in (False, True):
         report = audit(lambda data: data, data, reveal=reveal)
@@ -54,7 +54,7 @@ def test_raw_records_are_in_the_report_only_when_asked_for():
         assert ("secret-" in report.summary()) == reveal
 
 
-def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report):
+def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report) -> None:
     summary = report.summary()
     assert summary.startswith(report.verdict.outcome.name)
     worst = max(report.findings, key=lambda finding: finding.distance)
@@ -63,7 +63,7 @@ def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report):
     assert str(report) == summary
 
 
-def test_statistics_are_those_of_the_distances(report):
+def test_statistics_are_those_of_the_distances(report) -> None:
     distances = report.to_frame()["distance"]
     numbers = report.statistics()
     assert numbers["mean"] == pytest.approx(distances.mean())
@@ -72,7 +72,7 @@ def test_statistics_are_those_of_the_distances(report):
         assert numbers["share_at_or_above"][f"{limit:.4g}"] == pytest.approx((distances >= limit).mean())
 
 
-def test_a_randomized_audit_tells_draws_floor_and_coupling():
+def test_a_randomized_audit_tells_draws_floor_and_coupling() -> None:
     report = audit(Laplace(noise_epsilon=1.0), draws=50)
     assert "50 draws a side" in report.summary()
     assert "noise floor" in report.summary()
@@ -80,7 +80,7 @@ def test_a_randomized_audit_tells_draws_floor_and_coupling():
     assert any("union bound" in line for line in report.assumptions)
 
 
-def test_what_only_some_releases_show_is_noted_with_its_number():
+def test_what_only_some_releases_show_is_noted_with_its_number() -> None:
     def sometimes(data):
         return data.reset_index() if len(data) == 29 else data
 
@@ -89,7 +89,7 @@ def test_what_only_some_releases_show_is_noted_with_its_number():
     )
 
 
-def test_dropped_rows_are_told():
+def test_dropped_rows_are_told() -> None:
     data = table().astype({"age": float})
     data.loc[3, "age"] = None
     assert any(
@@ -98,22 +98,22 @@ def test_dropped_rows_are_told():
     )
 
 
-def test_reports_of_equal_audits_are_equal_to_the_byte(report):
+def test_reports_of_equal_audits_are_equal_to_the_byte(report) -> None:
     assert audit(jittered, draws=3).to_json() == audit(jittered, draws=3).to_json()
 
 
-def test_require_raises_for_a_test_suite():
+def test_require_raises_for_a_test_suite() -> None:
     with pytest.raises(AssertionError, match="VIOLATED"):
         audit(lambda data: data, epsilon=1e-6).verdict.require()
 
 
-def test_an_address_opens_the_same_oracle():
+def test_an_address_opens_the_same_oracle() -> None:
     by_address = audit("reference:laplace", draws=10)
     assert by_address.findings == audit(Laplace(), draws=10).findings
     assert isinstance(as_oracle("reference:identity"), harness.Oracle)
 
 
-def test_what_a_stranger_calls_himself_cannot_touch_the_terminal(tmp_path):
+def test_what_a_stranger_calls_himself_cannot_touch_the_terminal(tmp_path: Path) -> None:
     class Stranger:
         card = harness.Card("\x1b[2J\ud800\nHOLDS", randomized=False)
 

@@ -1,5 +1,6 @@
 """Waiting for a condition instead of for a time: what is true soon on an idle machine is true late on a busy one."""
 
+import os
 import select
 import subprocess
 import time
@@ -36,12 +37,12 @@ def text_of(path: Path) -> str:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process computes or waits; one that has ended and was not reaped yet (state Z) does neither."""
+    """Whether any thread of a process computes or waits; a process that ended and was not reaped has state Z."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state != "Z" or len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:
         return False
-    return state != "Z"
 
 
 def wait_for_end(pid: int) -> None:

@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 
 import oracles
-from harness.api import JOURNAL, REPORT, executor_for, run_audit
+from harness.api import JOURNAL, REPORT, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.journal import entries
 from harness.auditing.verify import recompile, verify_report
 from harness.cli import INTERRUPTED, allow_imports_beside, tell
 from harness.demo import show
-from harness.executors import Cluster
+from harness.executors import choose_executor
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.oracle import Oracle
@@ -53,7 +53,7 @@ def run(chosen: argparse.Namespace) -> int:
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
     oracle = oracles.open(file.address, **file.options)
-    executor = Cluster(chosen.cluster) if chosen.cluster else executor_for(file.workers, oracle)
+    executor = choose_executor(file.workers, in_process=oracle.card.in_process, cluster=chosen.cluster)
     source = {"address": file.address, "options": file.options}
     start = time.monotonic()
     try:

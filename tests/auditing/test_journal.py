@@ -31,12 +31,12 @@ def held(path, owner=OWNER):
         return journal.entries
 
 
-def test_what_was_appended_is_there_again(path):
+def test_what_was_appended_is_there_again(path: Path) -> None:
     assert held(path) == ENTRIES
     assert list(entries(path)) == [OWNER, *ENTRIES]
 
 
-def test_numbers_come_back_bit_for_bit(tmp_path):
+def test_numbers_come_back_bit_for_bit(tmp_path: Path) -> None:
     numbers = {"finding": [0.1, 1 / 3, 5e-324, 1e308, -0.0, None]}
     with Journal(tmp_path / "j", OWNER) as journal:
         journal.append(numbers)
@@ -44,7 +44,7 @@ def test_numbers_come_back_bit_for_bit(tmp_path):
 
 
 @given(cut=st.integers(1, 200))
-def test_a_torn_last_line_is_cut_and_the_rest_kept(tmp_path_factory, cut):
+def test_a_torn_last_line_is_cut_and_the_rest_kept(tmp_path_factory, cut) -> None:
     path = tmp_path_factory.mktemp("torn") / "j"
     with Journal(path, OWNER) as journal:
         for entry in ENTRIES:
@@ -59,7 +59,7 @@ def test_a_torn_last_line_is_cut_and_the_rest_kept(tmp_path_factory, cut):
 
 
 @given(data=st.data())
-def test_any_changed_digit_is_refused_and_its_line_named(tmp_path_factory, data):
+def test_any_changed_digit_is_refused_and_its_line_named(tmp_path_factory, data) -> None:
     path = tmp_path_factory.mktemp("tampered") / "j"
     with Journal(path, OWNER) as journal:
         for entry in ENTRIES:
@@ -75,7 +75,7 @@ def test_any_changed_digit_is_refused_and_its_line_named(tmp_path_factory, data)
         list(entries(path))
 
 
-def test_a_line_taken_out_or_moved_is_refused(path):
+def test_a_line_taken_out_or_moved_is_refused(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:2] + lines[3:]))
     with pytest.raises(JournalError, match="line 3"):
@@ -85,17 +85,17 @@ def test_a_line_taken_out_or_moved_is_refused(path):
         held(path)
 
 
-def test_the_journal_of_another_audit_is_refused_with_what_differs(path):
+def test_the_journal_of_another_audit_is_refused_with_what_differs(path: Path) -> None:
     with pytest.raises(JournalError, match="belongs to another audit \\(its plan differ\\)"):
         held(path, {**OWNER, "plan": {"seed": 2}})
 
 
-def test_a_second_writer_is_refused(path):
+def test_a_second_writer_is_refused(path: Path) -> None:
     with Journal(path, OWNER), pytest.raises(JournalError, match="another process is writing this journal"):
         Journal(path, OWNER)
 
 
-def test_a_journal_that_is_not_there_or_empty_says_so(tmp_path):
+def test_a_journal_that_is_not_there_or_empty_says_so(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="cannot be read"):
         list(entries(tmp_path / "nowhere"))
     (tmp_path / "empty").touch()
@@ -103,11 +103,11 @@ def test_a_journal_that_is_not_there_or_empty_says_so(tmp_path):
         list(entries(tmp_path / "empty"))
 
 
-def test_others_may_not_read_it(path):
+def test_others_may_not_read_it(path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_a_killed_writer_loses_nothing_it_had_appended(tmp_path):
+def test_a_killed_writer_loses_nothing_it_had_appended(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path

@@ -69,19 +69,19 @@ SILENT = Card("box")
         (RANDOM, plain, True, False, "20 draws of one question were all the same"),
     ],
 )
-def test_the_card_is_believed_as_far_as_the_answers_agree(card, draw, randomized, coupled, note):
+def test_the_card_is_believed_as_far_as_the_answers_agree(card, draw, randomized, coupled, note) -> None:
     found = opening(Box(card, draw))
     assert (found.card.randomized, found.coupled) == (randomized, coupled)
     assert (found.notes == ()) if note is None else (note in found.notes[0])
 
 
-def test_an_anonymizer_that_shuffles_its_rows_is_still_deterministic():
+def test_an_anonymizer_that_shuffles_its_rows_is_still_deterministic() -> None:
     rng = np.random.default_rng(0)
     found = opening(as_oracle(lambda data: data.sample(frac=1, random_state=int(rng.integers(1 << 30)))))
     assert not found.card.randomized
 
 
-def test_an_anonymizer_that_minds_the_order_of_rows_is_found_out():
+def test_an_anonymizer_that_minds_the_order_of_rows_is_found_out() -> None:
     def by_position(data: pd.DataFrame) -> pd.DataFrame:
         return data.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(data["age"])])
 
@@ -108,7 +108,7 @@ def minding(frame):
     return frame.assign(age=["*" if place % 2 else str(age) for place, age in enumerate(frame["age"])])
 
 
-def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_a_permuted_table_agrees():
+def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_a_permuted_table_agrees() -> None:
     data = pd.concat([table(10)] * 3, ignore_index=True)
     oracle = Counted(lambda frame: frame, row_order_invariant=True)
     report = audit(oracle, data)
@@ -122,14 +122,14 @@ def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_
 
 
 @pytest.mark.parametrize(("f", "row_order_invariant"), [(minding, True), (lambda frame: frame, False)])
-def test_equal_records_are_asked_about_one_by_one_if_not(f, row_order_invariant):
+def test_equal_records_are_asked_about_one_by_one_if_not(f, row_order_invariant) -> None:
     oracle = Counted(f, row_order_invariant)
     report = audit(oracle, pd.concat([table(5)] * 2, ignore_index=True))
     assert oracle.asked.count(9) == 2 + 10
     assert any("order of rows makes no difference, but it does" in note for note in report.notes) == row_order_invariant
 
 
-def test_a_mondrian_that_breaks_ties_by_position_is_measured_as_it_is():
+def test_a_mondrian_that_breaks_ties_by_position_is_measured_as_it_is() -> None:
     """f(D) may not mind the order of rows while some f(D⁻ⁱ) does: equal records then differ."""
 
     def halves(frame):
@@ -156,7 +156,7 @@ def test_a_mondrian_that_breaks_ties_by_position_is_measured_as_it_is():
         assert finding.distance == pytest.approx(expected, abs=1e-9)
 
 
-def test_an_oracle_that_remembers_is_caught_by_the_last_question():
+def test_an_oracle_that_remembers_is_caught_by_the_last_question() -> None:
     asked = []
 
     def tiring(data):
@@ -166,7 +166,7 @@ def test_an_oracle_that_remembers_is_caught_by_the_last_question():
     assert any("asked again at the end, got another answer" in note for note in audit(tiring).notes)
 
 
-def test_drift_between_the_halves_of_independent_draws_is_noticed():
+def test_drift_between_the_halves_of_independent_draws_is_noticed() -> None:
     asked = []
 
     def drifting(data):
@@ -179,7 +179,7 @@ def test_drift_between_the_halves_of_independent_draws_is_noticed():
     assert any("its answers drift" in note for note in notes)
 
 
-def test_an_oracle_that_changes_after_its_first_draws_of_the_whole_table_is_noticed():
+def test_an_oracle_that_changes_after_its_first_draws_of_the_whole_table_is_noticed() -> None:
     class Tiring:
         """Predicts at random; ever surer of itself."""
 
@@ -198,7 +198,7 @@ def test_an_oracle_that_changes_after_its_first_draws_of_the_whole_table_is_noti
     assert any("drift" in note for note in audit(Tiring(), draws=60).notes)
 
 
-def test_an_oracle_that_is_random_only_without_a_record_is_not_called_exact():
+def test_an_oracle_that_is_random_only_without_a_record_is_not_called_exact() -> None:
     rng = np.random.default_rng(0)
 
     def sly(data):
@@ -207,7 +207,7 @@ def test_an_oracle_that_is_random_only_without_a_record_is_not_called_exact():
     assert audit(sly, draws=5).card.randomized
 
 
-def test_an_audit_does_not_go_on_with_another_oracle(tmp_path):
+def test_an_audit_does_not_go_on_with_another_oracle(tmp_path: Path) -> None:
     asked = []
 
     def replaced(data):
@@ -222,7 +222,7 @@ def test_an_audit_does_not_go_on_with_another_oracle(tmp_path):
         audit(replaced, out=tmp_path)
 
 
-def test_steady_independent_draws_are_not_accused():
+def test_steady_independent_draws_are_not_accused() -> None:
     rng = np.random.default_rng(5)
     notes = audit(lambda data: jittered(data, rng), table(12), draws=40, records=2).notes
     assert not any("drift" in note for note in notes)

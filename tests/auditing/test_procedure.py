@@ -22,7 +22,7 @@ from tests.anonymizers import chunks, jittered, suppressing
 from tests.small_audits import QUASI, audit, table
 
 
-def test_distances_are_those_of_the_naive_pipeline():
+def test_distances_are_those_of_the_naive_pipeline() -> None:
     data = table(60)
     report = audit(chunks, data)
     for finding in report.findings:
@@ -30,13 +30,13 @@ def test_distances_are_those_of_the_naive_pipeline():
         assert finding.distance == pytest.approx(expected, abs=1e-9)
 
 
-def test_suppressed_rows_and_an_added_index_column_are_no_obstacle():
+def test_suppressed_rows_and_an_added_index_column_are_no_obstacle() -> None:
     report = audit(suppressing, table(200))
     assert len(report.findings) == 200
     assert "the release adds column 'index', which the data did not have" in report.notes
 
 
-def test_an_anonymizer_may_empty_its_argument():
+def test_an_anonymizer_may_empty_its_argument() -> None:
     def emptying(data):
         released = data.copy()
         for name in list(data.columns):
@@ -46,7 +46,7 @@ def test_an_anonymizer_may_empty_its_argument():
     assert audit(emptying).findings == audit(lambda data: data).findings
 
 
-def test_seeded_draws_are_coupled_and_repeatable():
+def test_seeded_draws_are_coupled_and_repeatable() -> None:
     first, second = audit(jittered, draws=20), audit(jittered, draws=20)
     assert first.coupled
     assert first.to_json() == second.to_json()
@@ -54,11 +54,11 @@ def test_seeded_draws_are_coupled_and_repeatable():
     assert audit(jittered, draws=20, seed=1).to_json() != first.to_json()
 
 
-def test_blind_and_indexed_asks_give_the_same_findings():
+def test_blind_and_indexed_asks_give_the_same_findings() -> None:
     assert audit(jittered, draws=5, blind=True).findings == audit(jittered, draws=5).findings
 
 
-def test_a_callable_that_turns_out_random_is_drawn_independently():
+def test_a_callable_that_turns_out_random_is_drawn_independently() -> None:
     rng = np.random.default_rng(0)
 
     def restless(data):
@@ -71,7 +71,7 @@ def test_a_callable_that_turns_out_random_is_drawn_independently():
     assert report.findings[0].lower < report.findings[0].upper
 
 
-def test_an_oracle_that_lies_about_being_deterministic_is_noticed():
+def test_an_oracle_that_lies_about_being_deterministic_is_noticed() -> None:
     class Liar:
         card = Card("liar", randomized=False)
         rng = np.random.default_rng(0)
@@ -101,7 +101,7 @@ class Predictor:
     def close(self): ...
 
 
-def test_predictions_pass_straight_through():
+def test_predictions_pass_straight_through() -> None:
     data = table(10)
     report = audit(Predictor(), data)
     shares = data["ill"].value_counts(normalize=True)
@@ -119,13 +119,13 @@ def test_predictions_pass_straight_through():
         (lambda rows: Predictions(rows * np.nan), "not probabilities"),
     ],
 )
-def test_bad_predictions_end_in_an_error_that_names_oracle_and_question(spoil, why):
+def test_bad_predictions_end_in_an_error_that_names_oracle_and_question(spoil, why) -> None:
     with pytest.raises(harness.ReleaseError, match=f"oracle 'predictor', asked for f\\(D\\): .*{why}"):
         audit(Predictor(spoil), table(10))
 
 
 @pytest.mark.parametrize(("releases", "why"), [([], "0 releases"), ([1, 1], "more than 1 releases")])
-def test_too_few_or_too_many_releases_are_an_error(releases, why):
+def test_too_few_or_too_many_releases_are_an_error(releases, why) -> None:
     class Miscounting:
         card = Card("miscounting")
 
@@ -138,7 +138,7 @@ def test_too_few_or_too_many_releases_are_an_error(releases, why):
         audit(Miscounting())
 
 
-def test_draws_are_asked_in_portions_of_the_cards_size():
+def test_draws_are_asked_in_portions_of_the_cards_size() -> None:
     asked = []
 
     class Small:
@@ -191,7 +191,7 @@ def _must_not_be_asked(data: pd.DataFrame) -> pd.DataFrame:
     raise AssertionError("everything was measured before")
 
 
-def test_what_was_measured_before_a_failure_is_kept_and_not_asked_again(tmp_path):
+def test_what_was_measured_before_a_failure_is_kept_and_not_asked_again(tmp_path: Path) -> None:
     asked = []
 
     def failing_once(data):
@@ -208,7 +208,7 @@ def test_what_was_measured_before_a_failure_is_kept_and_not_asked_again(tmp_path
     assert len(asked) == 2 * in_memory + 2  # and the one that failed, and one to see that it is the same oracle
 
 
-def test_an_unreadable_release_ends_the_audit_before_it_begins():
+def test_an_unreadable_release_ends_the_audit_before_it_begins() -> None:
     def mumbling(data):
         return data.assign(age="somewhere in the thirties")
 
@@ -216,7 +216,7 @@ def test_an_unreadable_release_ends_the_audit_before_it_begins():
         audit(mumbling)
 
 
-def test_an_unreadable_release_without_a_record_names_that_record():
+def test_an_unreadable_release_without_a_record_names_that_record() -> None:
     def mumbling(data):
         return data if len(data) == 30 else data.assign(age="?!")
 
@@ -224,17 +224,17 @@ def test_an_unreadable_release_without_a_record_names_that_record():
         audit(mumbling)
 
 
-def test_a_record_alone_in_the_data_can_be_audited():
+def test_a_record_alone_in_the_data_can_be_audited() -> None:
     report = audit(lambda data: data, table(1))
     assert report.findings[0].present == (1.0,)
     assert report.verdict.epsilon == 0
 
 
-def test_workers_do_not_change_the_findings():
+def test_workers_do_not_change_the_findings() -> None:
     one, two = audit(jittered, draws=3), audit(jittered, draws=3, workers=2)
     assert one.to_json() == two.to_json()
 
 
-def test_a_callable_that_cannot_travel_is_refused_with_the_remedy():
+def test_a_callable_that_cannot_travel_is_refused_with_the_remedy() -> None:
     with pytest.raises(harness.InputError, match="define the anonymizer as a function of a module"):
         audit(lambda data: data, workers=2)

@@ -60,7 +60,7 @@ def asked(folder) -> collections.Counter:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_twenty_kills_change_nothing(folder, workers):
+def test_twenty_kills_change_nothing(folder: Path, workers) -> None:
     (folder / "audit.toml").write_text(AUDIT.format(workers=workers))
     assert start(folder, "whole").wait(timeout=120) == 1
     once = asked(folder)
@@ -88,7 +88,7 @@ def test_twenty_kills_change_nothing(folder, workers):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_ends_within_seconds_and_leaves_no_process(folder, workers):
+def test_an_interrupt_ends_within_seconds_and_leaves_no_process(folder: Path, workers) -> None:
     (folder / "audit.toml").write_text(AUDIT.format(workers=workers))
     running = start(folder, "cut")
     for _ in range(400):

@@ -29,7 +29,7 @@ PLAN = Plan(DATA, Claim(0.1), draws=5000, adaptive=True)
 
 
 @given(st.integers(2000, 10**6), st.integers(1, 10**4))
-def test_looks_double_and_spend_no_more_than_alpha_whatever_the_draws(draws, records):
+def test_looks_double_and_spend_no_more_than_alpha_whatever_the_draws(draws, records) -> None:
     looks = schedule(replace(PLAN, draws=draws), NOISY, records)
     assert draws / 2 < looks[-1].draws <= draws
     assert looks == schedule(replace(PLAN, draws=4 * draws), NOISY, records)[: len(looks)]
@@ -39,12 +39,12 @@ def test_looks_double_and_spend_no_more_than_alpha_whatever_the_draws(draws, rec
     assert looks[0].draws >= FEWEST
 
 
-def test_too_few_draws_to_settle_anybody_are_refused():
+def test_too_few_draws_to_settle_anybody_are_refused() -> None:
     with pytest.raises(harness.InputError, match="no record can be settled with fewer than"):
         schedule(replace(PLAN, draws=60), NOISY, 1000)
 
 
-def test_a_fixed_plan_looks_once_with_all_its_error():
+def test_a_fixed_plan_looks_once_with_all_its_error() -> None:
     (look,) = schedule(replace(PLAN, adaptive=False), NOISY, 40)
     assert (look.draws, look.alpha) == (5000, pytest.approx(0.05 / 40))
 
@@ -60,7 +60,7 @@ def test_the_error_is_shared_over_persons_adversaries_and_secrets() -> None:
     assert look.alpha == pytest.approx(0.05 / (40 * 2))
 
 
-def test_equal_persons_are_equal_in_every_column():
+def test_equal_persons_are_equal_in_every_column() -> None:
     frame = pd.DataFrame({"age": [1, 1, 2, 1], "sex": list("MMMM"), "ill": ["flu", "flu", "flu", "ulcer"]})
     data = Dataset.from_frame(frame, Schema(QUASI, "ill"))
     assert equal_persons(data, (0, 1, 2, 3)) == ((0, 1), (2,), (3,))
@@ -75,7 +75,7 @@ def test_equal_persons_have_equal_multisets_of_rows() -> None:
     assert equal_persons(data, (0, 1, 2)) == ((0, 1), (2,))
 
 
-def test_the_riskiest_are_those_whom_few_rows_cover():
+def test_the_riskiest_are_those_whom_few_rows_cover() -> None:
     frame = pd.DataFrame({"age": [30, 30, 30, 70], "sex": list("MMMF"), "ill": ["flu", "flu", "ulcer", "flu"]})
     data = Dataset.from_frame(frame, Schema(QUASI, "ill"))
     reader = Reader(data)
@@ -84,7 +84,7 @@ def test_the_riskiest_are_those_whom_few_rows_cover():
     assert riskiest(data, release).tolist() == [2, 0, 1, 3]
 
 
-def test_a_budget_buys_the_riskiest_and_a_random_part():
+def test_a_budget_buys_the_riskiest_and_a_random_part() -> None:
     plan = Plan(DATA, Claim(0.1), budget=21)
     selected = select(plan, FIXED, None)
     assert len(selected.persons) == 10  # 8 questions at the beginning and 1 at the end, f(D) twice
@@ -93,12 +93,12 @@ def test_a_budget_buys_the_riskiest_and_a_random_part():
     assert set(selected.persons) == {*selected.random, *others}
 
 
-def test_a_budget_for_everybody_is_an_audit_of_everybody():
+def test_a_budget_for_everybody_is_an_audit_of_everybody() -> None:
     selected = select(Plan(DATA, Claim(0.1), budget=1000), FIXED, None)
     assert selected.persons == selected.random == tuple(range(40))
 
 
-def test_an_audit_with_a_budget_certifies_with_its_random_part_only():
+def test_an_audit_with_a_budget_certifies_with_its_random_part_only() -> None:
     asked = []
 
     def hiding(data):
@@ -113,7 +113,7 @@ def test_an_audit_with_a_budget_certifies_with_its_random_part_only():
     assert len(asked) == 71
 
 
-def test_a_budget_that_buys_nothing_is_refused():
+def test_a_budget_that_buys_nothing_is_refused() -> None:
     with pytest.raises(harness.InputError, match="a budget of 11 calls buys no record; this audit needs at least 12"):
         audit(lambda data: data, budget=11)
 
@@ -146,7 +146,7 @@ def few(shift, **options):
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.2])
-def test_an_adaptive_audit_reaches_the_same_verdict_with_a_fifth_of_the_draws(shift):
+def test_an_adaptive_audit_reaches_the_same_verdict_with_a_fifth_of_the_draws(shift) -> None:
     fixed, all_draws = few(shift, draws=4000)
     adaptive, few_draws = few(shift, draws=4000, adaptive=True)
     assert adaptive.verdict.outcome is fixed.verdict.outcome is not harness.Outcome.INCONCLUSIVE
@@ -154,7 +154,7 @@ def test_an_adaptive_audit_reaches_the_same_verdict_with_a_fifth_of_the_draws(sh
     assert len(adaptive.findings) == 1000
 
 
-def test_an_adaptive_audit_can_go_on_to_more_draws(tmp_path):
+def test_an_adaptive_audit_can_go_on_to_more_draws(tmp_path: Path) -> None:
     first, _ = few(0.045, draws=400, adaptive=True, out=tmp_path)
     assert first.verdict.outcome is harness.Outcome.INCONCLUSIVE
     assert first.verdict.draws_needed > 400
@@ -165,12 +165,12 @@ def test_an_adaptive_audit_can_go_on_to_more_draws(tmp_path):
     assert drawn < all_drawn
 
 
-def test_the_findings_do_not_depend_on_workers():
+def test_the_findings_do_not_depend_on_workers() -> None:
     one, two = (audit(Laplace(0.5), draws=800, adaptive=True, workers=workers) for workers in (1, 2))
     assert one.to_json() == two.to_json()
 
 
-def test_a_claim_with_delta_is_judged_by_the_tail():
+def test_a_claim_with_delta_is_judged_by_the_tail() -> None:
     # Without a young person's record the first coordinate moves by 0.4 in half of the draws: ‖x − y‖ = 0.8.
     broken, _ = few(0.2, draws=2000, delta=0.3)
     kept, _ = few(0.2, draws=2000, delta=0.7)
@@ -189,7 +189,7 @@ def test_a_claim_with_delta_is_judged_by_the_tail():
     assert curve[near]["upper"] >= 0.5
 
 
-def test_a_false_claim_of_differential_privacy_is_refuted_from_the_same_draws():
+def test_a_false_claim_of_differential_privacy_is_refuted_from_the_same_draws() -> None:
     class Claiming(Laplace):
         @property
         def card(self):

@@ -28,52 +28,52 @@ def finding(
     return Finding(person, (person,), "A", "s", distance, *ends, exact=exact, draws=draws, claim=claim or Claim(0.1))
 
 
-def test_all_upper_bounds_below_epsilon_hold():
+def test_all_upper_bounds_below_epsilon_hold() -> None:
     verdict = judge([finding(0, 0.01), finding(1, 0.09)], Claim(0.1), 2)
     assert (verdict.outcome, verdict.epsilon, verdict.witness) == (Outcome.HOLDS, 0.09, 1)
 
 
-def test_a_distance_of_exactly_epsilon_violates():
+def test_a_distance_of_exactly_epsilon_violates() -> None:
     assert judge([finding(0, 0.1)], Claim(0.1), 1).outcome is Outcome.VIOLATED
 
 
-def test_one_lower_bound_at_epsilon_violates_and_names_its_witness():
+def test_one_lower_bound_at_epsilon_violates_and_names_its_witness() -> None:
     findings = [finding(0, 0.2, 0.05, 0.4), finding(1, 0.15, 0.12, 0.2)]
     verdict = judge(findings, Claim(0.1), 2)
     assert (verdict.outcome, verdict.witness, verdict.epsilon) == (Outcome.VIOLATED, 1, 0.2)
     assert "record 1" in verdict.reason
 
 
-def test_an_interval_on_both_sides_is_inconclusive():
+def test_an_interval_on_both_sides_is_inconclusive() -> None:
     verdict = judge([finding(0, 0.05, 0.01, 0.2, draws=100)], Claim(0.1), 1)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert "1 record may lie on either side" in verdict.reason
 
 
 @given(st.lists(st.floats(0, 0.0999), min_size=1, max_size=20), st.integers(1, 1000))
-def test_a_part_of_the_records_never_proves_the_claim(distances, others):
+def test_a_part_of_the_records_never_proves_the_claim(distances, others) -> None:
     findings = [finding(index, distance) for index, distance in enumerate(distances)]
     verdict = judge(findings, Claim(0.1), len(findings) + others)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert "only an audit of all records" in verdict.reason
 
 
-def test_a_part_of_the_records_can_violate_it():
+def test_a_part_of_the_records_can_violate_it() -> None:
     assert judge([finding(3, 0.5)], Claim(0.1), 1000).outcome is Outcome.VIOLATED
 
 
-def test_299_clean_records_at_random_certify_one_percent():
+def test_299_clean_records_at_random_certify_one_percent() -> None:
     verdict = judge([finding(index, 0.0) for index in range(299)], Claim(0.1), 10**6, random=range(299))
     assert verdict.certificate is not None
     assert verdict.certificate.share <= 0.01
     assert "at most 1.00% of all records do not keep it" in verdict.reason
 
 
-def test_records_chosen_for_their_risk_certify_nothing():
+def test_records_chosen_for_their_risk_certify_nothing() -> None:
     assert judge([finding(index, 0.0) for index in range(299)], Claim(0.1), 10**6).certificate is None
 
 
-def test_with_delta_a_randomized_record_is_judged_by_its_tail():
+def test_with_delta_a_randomized_record_is_judged_by_its_tail() -> None:
     claim = Claim(0.1, delta=0.2)
     rare = dataclasses.replace(finding(0, 0.15, 0.11, 0.19, draws=100), delta_at_epsilon=Limits(0.05, 0.01, 0.15))
     often = dataclasses.replace(rare, delta_at_epsilon=Limits(0.5, 0.4, 0.6))
@@ -82,22 +82,22 @@ def test_with_delta_a_randomized_record_is_judged_by_its_tail():
     assert outcomes == [Outcome.HOLDS, Outcome.VIOLATED, Outcome.INCONCLUSIVE]
 
 
-def test_without_chance_delta_makes_no_difference():
+def test_without_chance_delta_makes_no_difference() -> None:
     assert judge([finding(0, 0.15)], Claim(0.1, delta=0.5), 1).outcome is Outcome.VIOLATED
 
 
-def test_an_inconclusive_verdict_says_how_many_draws_would_settle_it():
+def test_an_inconclusive_verdict_says_how_many_draws_would_settle_it() -> None:
     unsure = dataclasses.replace(finding(0, 0.05, 0.01, 0.2, draws=100), draws_needed=4321)
     verdict = judge([unsure], Claim(0.1), 1)
     assert verdict.draws_needed == 4321
     assert "about 4,321 draws would settle it" in verdict.reason
 
 
-def test_ties_go_to_the_first_record():
+def test_ties_go_to_the_first_record() -> None:
     assert judge([finding(5, 0.5), finding(2, 0.5)], Claim(0.1), 2).witness == 2
 
 
-def test_a_broken_claim_is_raised_only_by_require():
+def test_a_broken_claim_is_raised_only_by_require() -> None:
     judge([finding(0, 0.01)], Claim(0.1), 1).require()
     with pytest.raises(AssertionError, match="VIOLATED: record 0 moves the inference about itself by 0.5"):
         judge([finding(0, 0.5)], Claim(0.1), 1).require()
@@ -108,7 +108,7 @@ def test_a_broken_claim_is_raised_only_by_require():
     [((0,), "epsilon"), ((-1,), "epsilon"), ((float("nan"),), "epsilon"), ((1, 1), "delta"), ((1, -0.1), "delta"),
      ((1, 0, 1), "confidence"), ((1, 0, 0), "confidence")],
 )  # fmt: skip
-def test_a_claim_that_cannot_be_dies_at_birth(values, name):
+def test_a_claim_that_cannot_be_dies_at_birth(values, name) -> None:
     with pytest.raises(InputError, match=f"{name} must be"):
         Claim(*values)
 
@@ -163,7 +163,7 @@ def test_nothing_to_judge_is_an_error() -> None:
         judge([], Claim(0.1), 1)
 
 
-def test_verdicts_cannot_be_changed():
+def test_verdicts_cannot_be_changed() -> None:
     verdict = judge([finding(0, 0.5)], Claim(0.1), 1)
     with pytest.raises(dataclasses.FrozenInstanceError):
         verdict.outcome = Outcome.HOLDS

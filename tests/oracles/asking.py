@@ -1,5 +1,7 @@
 """Asking an oracle in a test: its tables, their digests, or the one error that it ends with."""
 
+from collections.abc import Generator
+
 import pytest
 
 from harness.vocabulary.errors import OracleError
@@ -23,3 +25,11 @@ def failure(oracle: Oracle, ask: Ask | None = None) -> OracleError:
     with pytest.raises(OracleError) as caught:
         list(oracle.answer(ask or Ask(dataset())))
     return caught.value
+
+
+def leave_after_one_release(oracle: Oracle, ask: Ask) -> None:
+    """Takes the first release and says that the others are not wanted, as leaving a loop does."""
+    releases = iter(oracle.answer(ask))
+    next(releases)
+    assert isinstance(releases, Generator)
+    releases.close()

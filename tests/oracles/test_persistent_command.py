@@ -17,7 +17,7 @@ from harness.vocabulary.oracle import Ask
 from oracles.clients.local import Local
 from oracles.clients.persistent_command import PersistentCommand
 from oracles.wire.messages import Refused
-from tests.oracles.asking import digests, failure, tables
+from tests.oracles.asking import digests, failure, leave_after_one_release, tables
 from tests.oracles.filters import dataset, decades, noisy, travelled
 from tests.waiting import text_of, wait_for_end
 
@@ -272,9 +272,7 @@ def test_an_asker_who_leaves_early_leaves_no_rest_behind(framed: Opening) -> Non
     before = pid_of(there)
     next(iter(there.answer(Ask(dataset()))))  # with the last release
     assert pid_of(there) == before
-    answer = there.answer(Ask(dataset(), draws=3))
-    next(answer)
-    answer.close()
+    leave_after_one_release(there, Ask(dataset(), draws=3))
     assert digests(there, Ask(dataset(), seed=1)) == digests(Local(noisy), Ask(dataset(), seed=1))
 
 

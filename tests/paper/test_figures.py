@@ -17,7 +17,7 @@ pytestmark = needs_data
 IN_FIVE = {**ADULT, "age": {"kind": "number", "bins": 5}, "hours-per-week": {"kind": "number", "bins": 5}}
 
 
-def test_the_internet_survey_has_the_papers_records():
+def test_the_internet_survey_has_the_papers_records() -> None:
     """v2, Table 3: 9,799 records, 7,049 of them distinct in its columns."""
     survey = pd.read_csv(folder() / "internet.csv")
     survey = survey[survey["age"].astype(str) != "Not_Say"]
@@ -26,14 +26,14 @@ def test_the_internet_survey_has_the_papers_records():
 
 
 @pytest.mark.parametrize(("binning", "distinct", "deviation"), [("width", 3_130, 37), ("quantiles", 3_709, 29)])
-def test_the_number_of_distinct_records_after_quantising(binning, distinct, deviation):
+def test_the_number_of_distinct_records_after_quantising(binning, distinct, deviation) -> None:
     """The printed 2,952 lies nearer equal widths than quantiles, so both are offered."""
     quasi = {name: {**how, "binning": binning} if isinstance(how, dict) else how for name, how in IN_FIVE.items()}
     data = Dataset.from_frame(adult(10_000), Schema(quasi, "occupation"))
     assert abs(len(data.table.to_frame().drop_duplicates()) - distinct) < 4 * deviation
 
 
-def test_fully_generalised_adult_leaves_the_last_entry_of_the_first_versions_table_2():
+def test_fully_generalised_adult_leaves_the_last_entry_of_the_first_versions_table_2() -> None:
     """Printed 9.8e-05; ½Σ gives 9.96e-05 for the rarest occupation of 10,000 people."""
     report = harness.audit(
         lambda frame: frame.assign(**dict.fromkeys(ADULT, "*")), adult(10_000), quasi=ADULT, sensitive="occupation",
@@ -53,7 +53,7 @@ def mondrian(k=1, ell=None):
 
 
 @pytest.mark.slow
-def test_the_mean_distance_falls_with_k_and_with_l():
+def test_the_mean_distance_falls_with_k_and_with_l() -> None:
     """v1, Figure 7, although the maximum need not fall."""
     by_k = [mondrian(k=k)["mean"] for k in (2, 5, 20)]
     by_l = [mondrian(ell=ell)["mean"] for ell in (2, 5)]
@@ -62,7 +62,7 @@ def test_the_mean_distance_falls_with_k_and_with_l():
 
 
 @pytest.mark.slow
-def test_diversity_beats_anonymity_at_equal_parameter():
+def test_diversity_beats_anonymity_at_equal_parameter() -> None:
     """v1, Tables 1 and 2 and the shares above 10^-2.5."""
     k, ell = mondrian(k=5), mondrian(ell=5)
     assert ell["mean"] < k["mean"]
@@ -70,7 +70,7 @@ def test_diversity_beats_anonymity_at_equal_parameter():
 
 
 @pytest.mark.slow
-def test_the_largest_distance_falls_with_noise_epsilon():
+def test_the_largest_distance_falls_with_noise_epsilon() -> None:
     """v2, Figure 5a: monotone, and without noise larger than with any."""
     largest = [
         audited(Laplace(noise_epsilon=noise), size=500, quasi=IN_FIVE, draws=400)["largest"]
@@ -80,7 +80,7 @@ def test_the_largest_distance_falls_with_noise_epsilon():
 
 
 @pytest.mark.slow
-def test_distances_are_those_of_the_naive_pipeline_on_adult():
+def test_distances_are_those_of_the_naive_pipeline_on_adult() -> None:
     data = adult(1_000)[[*ADULT, "occupation"]]
     report = harness.audit(chunks, data, quasi=ADULT, sensitive="occupation", epsilon=0.1)
     for index in range(0, 1_000, 25):
@@ -89,7 +89,7 @@ def test_distances_are_those_of_the_naive_pipeline_on_adult():
 
 
 @pytest.mark.slow
-def test_as_many_people_matter_as_in_the_first_version():
+def test_as_many_people_matter_as_in_the_first_version() -> None:
     """v1 §3.4.2: 54 % of Adult lie above 10^-2.5 at k = 5, 3 % at ℓ = 5; its Mondrian cut along hierarchies."""
     trees = {
         name: {"kind": "category", "hierarchy": folder() / "hierarchies" / f"adult-{name}.csv"}

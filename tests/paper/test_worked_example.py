@@ -19,7 +19,7 @@ def report():
     )
 
 
-def test_table_1b_comes_out_exactly(report):
+def test_table_1b_comes_out_exactly(report) -> None:
     third, half = Fraction(1, 3), Fraction(1, 2)
     present = [(1, 0), (1, 0), (2 * third, third), (2 * third, third), (2 * third, third)]
     absent = [(half, half), (half, half), (1, 0), (half, half), (half, half)]
@@ -32,20 +32,20 @@ def test_table_1b_comes_out_exactly(report):
         assert finding.lower == finding.distance == finding.upper
 
 
-def test_delta_of_the_example_is_one_and_its_witness_the_first_record(report):
+def test_delta_of_the_example_is_one_and_its_witness_the_first_record(report) -> None:
     assert report.verdict.epsilon == 1
     assert report.verdict.outcome is harness.Outcome.VIOLATED
     assert report.verdict.witness == 0
 
 
-def test_table_2a_has_the_printed_classes():
+def test_table_2a_has_the_printed_classes() -> None:
     schema = harness.Schema(quasi=QUASI, sensitive="disease")
     released = Mondrian(k=2, cells="regions").anonymize(FIVE, schema)
     assert released["age"].nunique() == 2
     assert released.groupby("age", sort=False).size().tolist() == [2, 3]
 
 
-def test_a_cut_fixed_at_45_gives_one_half_for_the_first_two_records():
+def test_a_cut_fixed_at_45_gives_one_half_for_the_first_two_records() -> None:
     """So Table 1b cannot come from a cut that stays where it is."""
 
     def fixed(data: pd.DataFrame) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def test_a_cut_fixed_at_45_gives_one_half_for_the_first_two_records():
     assert [finding.distance for finding in report.findings[:2]] == [0, 0]
 
 
-def test_the_first_versions_example_is_a_quarter_of_the_sum():
+def test_the_first_versions_example_is_a_quarter_of_the_sum() -> None:
     """v1 §3.3; the exact earth mover's distance at unit ground distance is the half."""
     present, absent = [0.49, 0.01, 0.5], [0.01, 0.49, 0.5]
     assert harness.distance("quarter", present, absent) == pytest.approx(0.24)
@@ -65,7 +65,7 @@ def test_the_first_versions_example_is_a_quarter_of_the_sum():
 
 
 @pytest.mark.parametrize(("name", "share"), [("sum", 1), ("half", 0.5), ("total-variation", 0.5), ("quarter", 0.25)])
-def test_every_named_distance_is_its_share_of_the_sum(name, share):
+def test_every_named_distance_is_its_share_of_the_sum(name, share) -> None:
     report = harness.audit(
         Mondrian(k=2, cells="regions"), FIVE, quasi=QUASI, sensitive="disease", epsilon=0.5, model="conditional",
         distance=name,

@@ -1,5 +1,6 @@
 """Reading D: declared columns, gaps, and errors that say where."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,20 @@ FRAME = pd.DataFrame({"age": [30, 20, 40], "zip": ["01", "1", "02"], "ill": ["fl
 QUASI = {"age": "number", "zip": "category"}
 
 
-def written(tmp_path, text, name="people.csv"):
-    path = tmp_path / name
+def written(folder: Path, text: str) -> Path:
+    path = folder / "people.csv"
     path.write_text(text, encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
-def test_a_csv_is_read_with_any_usual_delimiter(tmp_path, mark):
+def test_a_csv_is_read_with_any_usual_delimiter(tmp_path: Path, mark: str) -> None:
     path = written(tmp_path, FRAME.to_csv(sep=mark, index=False))
     data = Dataset.from_csv(path, Schema(QUASI, "ill"))
     pd.testing.assert_frame_equal(data.table.to_frame(), FRAME)
 
 
-def test_the_digest_is_the_same_from_csv_parquet_and_frame(tmp_path):
+def test_the_digest_is_the_same_from_csv_parquet_and_frame(tmp_path: Path) -> None:
     schema = Schema(QUASI, "ill")
     FRAME.to_parquet(tmp_path / "people.parquet")
     csv = Dataset.from_csv(written(tmp_path, FRAME.to_csv(index=False)), schema)
@@ -36,19 +37,19 @@ def test_the_digest_is_the_same_from_csv_parquet_and_frame(tmp_path):
     assert csv.digest == parquet.digest == Dataset.from_frame(FRAME, schema).digest
 
 
-def test_a_byte_order_mark_and_unicode_are_no_problem(tmp_path):
+def test_a_byte_order_mark_and_unicode_are_no_problem(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes("\ufeffâge,ill\n30,grippe\n20,ulcère\n".encode())
     data = Dataset.from_csv(path, Schema({"âge": "number"}, "ill"))
     assert data.sensitive_labels == ("grippe", "ulcère")
 
 
-def test_f_gets_only_the_declared_columns_in_the_declared_order():
+def test_f_gets_only_the_declared_columns_in_the_declared_order() -> None:
     data = Dataset.from_frame(FRAME.assign(name="secret"), Schema({"zip": "category", "age": "number"}, "ill"))
     assert data.table.names == ("zip", "age", "ill")
 
 
-def test_domains_are_sorted_and_the_sensitive_one_stands_as_it_appears():
+def test_domains_are_sorted_and_the_sensitive_one_stands_as_it_appears() -> None:
     data = Dataset.from_frame(FRAME, Schema(QUASI, "ill"))
     assert data.readings[0].domain == (20, 30, 40)
     assert data.readings[1].domain == ("01", "02", "1")
@@ -57,7 +58,7 @@ def test_domains_are_sorted_and_the_sensitive_one_stands_as_it_appears():
     assert (record.quasi, record.codes, record.raws) == ((30, "01"), (1, 0), (30, "01"))
 
 
-def test_leaving_a_record_out_keeps_the_domains_of_d():
+def test_leaving_a_record_out_keeps_the_domains_of_d() -> None:
     data = Dataset.from_frame(FRAME, Schema(QUASI, "ill")).without([1])
     assert data.size == 2
     assert data.sensitive_labels == ("flu", "ulcer")
@@ -68,17 +69,17 @@ def test_leaving_a_record_out_keeps_the_domains_of_d():
 GAPS = pd.DataFrame({"age": [30, None, 40], "zip": ["01", "1", None], "ill": ["flu", "ulcer", "flu"]})
 
 
-def test_gaps_are_an_error_that_names_the_first_and_counts_all():
+def test_gaps_are_an_error_that_names_the_first_and_counts_all() -> None:
     with pytest.raises(InputError, match="column 'age', row 1: the value is missing \\(2 rows have gaps\\)"):
         Dataset.from_frame(GAPS, Schema(QUASI, "ill"))
 
 
-def test_gaps_are_dropped_with_a_count_when_asked():
+def test_gaps_are_dropped_with_a_count_when_asked() -> None:
     data = Dataset.from_frame(GAPS, Schema(QUASI, "ill"), missing="drop")
     assert (data.size, data.dropped) == (1, 2)
 
 
-def test_gaps_are_kept_as_a_value_of_their_own_when_asked():
+def test_gaps_are_kept_as_a_value_of_their_own_when_asked() -> None:
     data = Dataset.from_frame(GAPS, Schema(QUASI, "ill"), missing="keep")
     assert data.readings[0].domain == ("", 30, 40)
     assert data.readings[1].domain == ("", "01", "1")
@@ -86,14 +87,14 @@ def test_gaps_are_kept_as_a_value_of_their_own_when_asked():
     assert np.isnan(data.table.to_frame()["age"][1])
 
 
-def test_which_texts_are_gaps_can_be_declared(tmp_path):
+def test_which_texts_are_gaps_can_be_declared(tmp_path: Path) -> None:
     path = written(tmp_path, "age,ill\n30,flu\n?,ulcer\n")
     data = Dataset.from_csv(path, Schema({"age": "number"}, "ill"), "drop", missing_values=["?"])
     assert (data.size, data.dropped) == (1, 1)
     assert data.table.to_frame()["age"].tolist() == [30]
 
 
-def test_words_like_none_and_na_are_values_unless_declared_gaps(tmp_path):
+def test_words_like_none_and_na_are_values_unless_declared_gaps(tmp_path: Path) -> None:
     path = written(tmp_path, "job,ill\nNone,flu\nNA,ulcer\n")
     assert Dataset.from_csv(path, Schema({"job": "category"}, "ill")).readings[0].domain == ("NA", "None")
 
@@ -113,13 +114,13 @@ def test_words_like_none_and_na_are_values_unless_declared_gaps(tmp_path):
         ("age,zip,ill\n1,2\n", "column 'ill', row 0: the value is missing"),
     ],
 )
-def test_a_bad_file_says_what_is_wrong_where(tmp_path, text, message):
+def test_a_bad_file_says_what_is_wrong_where(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=f"people.csv: .*{message}"):
         Dataset.from_csv(path, Schema(QUASI, "ill"))
 
 
-def test_a_file_that_is_not_there_or_not_text_or_not_parquet_says_so(tmp_path):
+def test_a_file_that_is_not_there_or_not_text_or_not_parquet_says_so(tmp_path: Path) -> None:
     schema = Schema(QUASI, "ill")
     with pytest.raises(InputError, match="cannot be read"):
         Dataset.from_csv(tmp_path / "nowhere.csv", schema)
@@ -145,12 +146,14 @@ def test_a_file_that_is_not_there_or_not_text_or_not_parquet_says_so(tmp_path):
         ({"age": "number"}, "age", "declared twice"),
     ],
 )
-def test_a_bad_declaration_dies_at_birth(quasi, sensitive, message):
+def test_a_bad_declaration_is_refused_when_it_is_made(
+    quasi: dict[str, Any], sensitive: str | list[str], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         Schema(quasi, sensitive)
 
 
-def test_a_raw_value_outside_the_declared_order_or_hierarchy_names_itself():
+def test_a_raw_value_outside_the_declared_order_or_hierarchy_names_itself() -> None:
     ordered = Schema({"zip": {"kind": "ordered", "order": ["1", "2"]}}, "ill")
     with pytest.raises(InputError, match="column 'zip': raw value '01' is not in its declared order"):
         Dataset.from_frame(FRAME, ordered)
@@ -159,28 +162,29 @@ def test_a_raw_value_outside_the_declared_order_or_hierarchy_names_itself():
         Dataset.from_frame(FRAME, Schema({"zip": {"kind": "category", "hierarchy": tree}}, "ill"))
 
 
-def test_a_declared_order_is_the_order_of_the_domain():
+def test_a_declared_order_is_the_order_of_the_domain() -> None:
     schema = Schema([Column("zip", "ordered", order=("1", "02", "01", "99"))], "ill")
     assert Dataset.from_frame(FRAME, schema).readings[0].domain == ("1", "02", "01", "99")
 
 
-def test_ages_are_binned_by_quantiles_or_widths_before_anybody_sees_them():
+def test_ages_are_binned_by_quantiles_or_widths_before_anybody_sees_them() -> None:
     frame = pd.DataFrame({"age": [0, 1, 2, 3, 100], "ill": list("abcab")})
 
-    def bins(how):
+    def bins(how: str) -> list[int]:
         schema = Schema({"age": {"kind": "number", "bins": 2, "binning": how}}, "ill")
-        return Dataset.from_frame(frame, schema).table.to_frame()["age"].tolist()
+        binned: list[int] = Dataset.from_frame(frame, schema).table.to_frame()["age"].tolist()
+        return binned
 
     assert bins("quantiles") == [0, 0, 0, 1, 1]
     assert bins("width") == [0, 0, 0, 0, 1]
 
 
-def test_numeric_sensitive_values_are_compared_as_numbers():
+def test_numeric_sensitive_values_are_compared_as_numbers() -> None:
     data = Dataset.from_frame(FRAME.assign(ill=[1.0, 2.5, 1.0]), Schema(QUASI, "ill"))
     assert data.sensitive_domain == ((1,), (2.5,))
 
 
-def test_too_many_joint_sensitive_values_are_refused():
+def test_too_many_joint_sensitive_values_are_refused() -> None:
     frame = pd.DataFrame({"age": range(200), "a": [f"a{i}" for i in range(200)], "b": [f"b{i}" for i in range(200)]})
     data = Dataset.from_frame(frame, Schema({"age": "number"}, ["a", "b"]))
     assert [secret.values for secret in data.secrets(joint=False)] == [200, 200]
@@ -233,7 +237,7 @@ def test_edges_that_cannot_be_are_refused(declared: dict[str, Any], message: str
         Dataset.from_frame(frame, Schema({"age": {"kind": "number", **declared}}, "ill"))
 
 
-def test_mixed_dates_that_cannot_all_be_dates_name_their_column():
+def test_mixed_dates_that_cannot_all_be_dates_name_their_column() -> None:
     frame = pd.DataFrame({"born": ["13/02/1987", "02/13/1987"], "ill": ["a", "b"]})
     with pytest.raises(InputError, match="column 'born'"):
         Dataset.from_frame(frame, Schema({"born": "date"}, "ill"))

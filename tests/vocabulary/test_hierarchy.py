@@ -1,6 +1,7 @@
 """Generalisation trees: the three ways to write one, its laws, and the errors of a bad file."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,17 +14,18 @@ from harness.vocabulary.values import Interval, Reading, parse
 JOBS = Hierarchy.from_nested({"ANY": {"Professional": ["Engineer", "Lawyer"], "Artist": ["Dancer", "Writer"]}})
 
 # Trees as nested lists of themselves, numbered into unique names by `named`.
-shapes = st.recursive(st.just([]), lambda smaller: st.lists(smaller, min_size=1, max_size=4), max_leaves=25)
+leaf: st.SearchStrategy[list[Any]] = st.just([])
+shapes = st.recursive(leaf, lambda smaller: st.lists(smaller, min_size=1, max_size=4), max_leaves=25)
 
 
-def named(shape: list[object], prefix: str = "n") -> object:
+def named(shape: list[Any], prefix: str = "n") -> Any:
     """A leaf for an empty list, a node with its children otherwise."""
     if not shape:
         return prefix
-    return {prefix: [named(child, f"{prefix}.{place}") for place, child in enumerate(shape)]}  # type: ignore[arg-type]
+    return {prefix: [named(child, f"{prefix}.{place}") for place, child in enumerate(shape)]}
 
 
-trees = shapes.filter(bool).map(lambda shape: Hierarchy.from_nested(named(shape)))  # type: ignore[arg-type]
+trees = shapes.filter(bool).map(lambda shape: Hierarchy.from_nested(named(shape)))
 
 
 @st.composite
@@ -45,7 +47,7 @@ def test_path_lengths_are_those_of_the_paper() -> None:
     assert JOBS.path_length("Dancer", "Dancer") == 0
 
 
-def test_a_tree_knows_its_family() -> None:
+def test_a_node_has_its_children_parent_path_and_leaves() -> None:
     assert JOBS.root == "ANY"
     assert JOBS.children("Artist") == ("Dancer", "Writer")
     assert JOBS.children("Dancer") == ()

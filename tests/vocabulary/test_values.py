@@ -5,6 +5,7 @@ import math
 import pickle
 import time
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.values import (
+    Closed,
     Exact,
     Interval,
     Kind,
@@ -507,9 +509,9 @@ def test_an_ambiguous_split_is_refused_and_quotes_decide_it() -> None:
         ("ordered", "set", "['11th,Bachelors']", many("11th", "Bachelors")),
     ],
 )
-def test_a_declared_notation_decides(kind: str, notation: str, cell: str, value: Value) -> None:
+def test_a_declared_notation_decides(kind: Kind, notation: str, cell: str, value: Value) -> None:
     texts = SCHOOLS if kind == "ordered" else list(range(17, 91))
-    assert parse(cell, Reading.of(kind, texts, notation=notation)) == value  # type: ignore[arg-type]
+    assert parse(cell, Reading.of(kind, texts, notation=notation)) == value
 
 
 @pytest.mark.parametrize("cell", ["[20, 40]", "[20, 40)", "20-40", "20,40", "20~40", "['20-40']"])
@@ -533,9 +535,9 @@ def test_declared_ends_override_the_brackets(cell: str) -> None:
         ("numbers", {}, "did you mean 'number'?"),
     ],
 )
-def test_a_wrong_declaration_dies_at_birth(kind: str, options: dict[str, str], hint: str) -> None:
+def test_a_wrong_declaration_is_refused_when_it_is_made(kind: Any, options: dict[str, Any], hint: str) -> None:
     with pytest.raises(InputError) as refusal:
-        Reading(kind, (), **options)  # type: ignore[arg-type]
+        Reading(kind, (), **options)
     assert hint in str(refusal.value)
 
 
@@ -652,7 +654,7 @@ def test_an_error_quotes_little_of_a_long_cell() -> None:
         parse("z" * 100_001, letters)
 
 
-def test_an_error_survives_the_way_home_from_a_worker() -> None:
+def test_an_error_is_the_same_after_pickling() -> None:
     with pytest.raises(Unreadable) as refusal:
         parse("Bachelor", letters)
     copy = pickle.loads(pickle.dumps(refusal.value))  # noqa: S301
@@ -730,7 +732,8 @@ periods = st.tuples(
     st.sampled_from(["{0:04}", "{0:04}-{1:02}", "{0:04}-{1:02}-{2:02}", "{0:04}-Q2", "{3:03}0s"]),
     st.dates(),
 ).map(lambda pair: pair[0].format(pair[1].year, pair[1].month, pair[1].day, pair[1].year // 10))
-closings = st.sampled_from(["both", "left", "right", "neither"])
+kinds: st.SearchStrategy[Kind] = st.sampled_from(["number", "category", "ordered", "date"])
+closings: st.SearchStrategy[Closed] = st.sampled_from(["both", "left", "right", "neither"])
 
 
 def _interval(draw: st.DrawFn, ends: st.SearchStrategy[float], *, days: bool) -> Interval:
@@ -745,11 +748,11 @@ def _interval(draw: st.DrawFn, ends: st.SearchStrategy[float], *, days: bool) ->
 
 @st.composite
 def readings_and_values(draw: st.DrawFn) -> tuple[Reading, Value]:
-    kind = draw(st.sampled_from(["number", "category", "ordered", "date"]))
+    kind = draw(kinds)
     texts = {"number": numbers, "date": periods}.get(kind, categories)
     raws = draw(st.lists(texts, min_size=1, max_size=6, unique=True))
     try:
-        reading = Reading.of(kind, raws)  # type: ignore[arg-type]
+        reading = Reading.of(kind, raws)
     except InputError:
         assume(False)  # the decade 0000s lies before the calendar
         raise
@@ -792,15 +795,15 @@ def test_a_mask_covers_exactly_the_numbers_that_agree_where_it_shows_them(raws: 
 
 
 @given(st.integers(-50, 50), st.integers(0, 50), closings, st.integers(-120, 120))
-def test_an_interval_covers_what_lies_between_its_ends(low: int, width: int, closed: str, raw: int) -> None:
+def test_an_interval_covers_what_lies_between_its_ends(low: int, width: int, closed: Closed, raw: int) -> None:
     assume(width or closed == "both")
     high = low + width
     inside = low < raw < high
     on_end = (raw == low and closed in ("both", "left")) or (raw == high and closed in ("both", "right"))
-    assert Interval(low, high, closed).covers(raw) == (inside or on_end)  # type: ignore[arg-type]
+    assert Interval(low, high, closed).covers(raw) == (inside or on_end)
 
 
 @pytest.mark.parametrize(("low", "high", "closed"), [(2, 1, "both"), (1, 1, "left"), (math.nan, 1, "both")])
-def test_an_interval_without_any_value_cannot_be_made(low: float, high: float, closed: str) -> None:
+def test_an_interval_without_any_value_cannot_be_made(low: float, high: float, closed: Closed) -> None:
     with pytest.raises(ValueError, match=r"end|no value"):
-        Interval(low, high, closed)  # type: ignore[arg-type]
+        Interval(low, high, closed)

@@ -117,7 +117,8 @@ def _members(text: str, name: str, reading: Reading, forms: Sequence[Form], *, a
         return value.values
     covered = frozenset(filter(value.covers, reading.domain))
     if not covered:
-        raise Unreadable(text, f"its element {quote(name)} covers no raw value", "the release is malformed: fix the anonymizer")
+        why = f"its element {quote(name)} covers no raw value"
+        raise Unreadable(text, why, "the release is malformed: fix the anonymizer")
     return covered
 
 
