@@ -3,12 +3,15 @@
 Shares no code with the harness; the tests compare with it, the benchmark races against it.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from sklearn.naive_bayes import BernoulliNB
 
 
-def covers(cell: object, value: object) -> bool:
+def covers(cell: object, value: Any) -> bool:
     """TF-TF for the notations of the anonymizers below: ranges `[20, 30]` or `20~30`, sets `{a,b}` or `a~b`, `*`."""
     text = str(cell)
     if text == "*":
@@ -19,7 +22,10 @@ def covers(cell: object, value: object) -> bool:
     return ends[0] <= float(value) <= ends[-1]
 
 
-def predict(release: pd.DataFrame, target: tuple, quasi: list[str], sensitive: str, domain: list[str]) -> np.ndarray:
+def predict(
+    release: pd.DataFrame, target: tuple[Any, ...], quasi: list[str], sensitive: str, domain: list[str]
+) -> np.ndarray:
+    """The probability of each sensitive value, with the record's own quasi-identifiers as the target."""
     bits = [
         [int(covers(cell, value)) for cell, value in zip(row, target, strict=True)]
         for row in release[quasi].itertuples(index=False)
@@ -29,7 +35,9 @@ def predict(release: pd.DataFrame, target: tuple, quasi: list[str], sensitive: s
     return np.array([aligned.get(value, 0.0) for value in domain])
 
 
-def distance(f, data: pd.DataFrame, index: int, quasi: list[str], sensitive: str) -> float:
+def distance(
+    f: Callable[[pd.DataFrame], pd.DataFrame], data: pd.DataFrame, index: int, quasi: list[str], sensitive: str
+) -> float:
     """dⁱ = Σⱼ|pⱼ − p⁻ⱼ| for a deterministic f (v2 §3.2)."""
     domain = sorted(data[sensitive].unique())
     target = tuple(data.iloc[index][quasi])

@@ -16,7 +16,7 @@ ORDER = [
     "measuring.specification", "measuring.loading", "measuring.samples", "measuring.bounds", "measuring.divergence",
     "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
     "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
-    "measuring.models", "measuring.prior", "measuring.adversary",
+    "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
     "auditing.options", "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.call_count", "auditing.select", "auditing.infer", "auditing.examine",
     "auditing.state", "auditing.journal", "auditing.draw_store", "executors", "auditing.procedure", "auditing.cost",
@@ -39,14 +39,14 @@ def sources(package: str) -> list[Path]:
 
 def imports(path: Path) -> set[str]:
     """The modules of this project that a file imports anywhere in it."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide where a name comes from"
-            found |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.split(".")[0] in ("harness", "oracles")}
+            names |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.split(".")[0] in ("harness", "oracles")}
 
 
 def place_of(path: Path) -> str:
@@ -101,8 +101,8 @@ def test_no_public_function_is_named_like_its_module() -> None:
 
 def test_importing_the_package_loads_no_heavy_library() -> None:
     code = "import sys, harness; print([name for name in ('numpy', 'pandas', 'sklearn') if name in sys.modules])"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert told.stdout.strip() == "[]"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert run.stdout.strip() == "[]"
 
 
 def test_an_unknown_public_name_is_an_attribute_error() -> None:

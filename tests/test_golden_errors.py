@@ -1,29 +1,26 @@
 """Each bad audit.toml ends in one paragraph: where, what, what was expected. The texts are in tests/golden."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.command_line import run_harness
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(path.stem for path in GOLDEN.glob("*.toml") if path.stem != "good")
 
 
-def told(case: str, out: Path) -> tuple[int, str]:
+def exit_code_and_message(case: str, out: Path) -> tuple[int, str]:
     """The exit code and the message, with the folder's path and the out folder left out."""
-    command = [sys.executable, "-m", "harness.cli", "run", f"{case}.toml", "--out", str(out)]
-    environment = {**os.environ, "PYTHONPATH": str(GOLDEN.parent.parent)}
-    run = subprocess.run(command, cwd=GOLDEN, capture_output=True, text=True, timeout=120, env=environment)
+    run = run_harness("run", f"{case}.toml", "--out", str(out), cwd=GOLDEN)
     assert run.stdout == ""
     return run.returncode, re.sub(r"\s*kept in .*?\. ", " kept. ", run.stderr.replace(str(out), "OUT"))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_bad_audit_is_told_in_one_paragraph(case, tmp_path: Path) -> None:
-    code, message = told(case, tmp_path / "out")
+def test_a_bad_audit_is_explained_in_one_paragraph(case: str, tmp_path: Path) -> None:
+    code, message = exit_code_and_message(case, tmp_path / "out")
     expected = (GOLDEN / f"{case}.txt").read_text(encoding="utf-8")
     assert f"exit code {code}\n{message}" == expected
     assert "Traceback" not in message
@@ -35,6 +32,6 @@ if __name__ == "__main__":  # python -m tests.test_golden_errors writes the text
 
     for case in CASES:
         with tempfile.TemporaryDirectory() as folder:
-            code, message = told(case, Path(folder) / "out")
+            code, message = exit_code_and_message(case, Path(folder) / "out")
         (GOLDEN / f"{case}.txt").write_text(f"exit code {code}\n{message}", encoding="utf-8")
         print(f"--- {case}: exit code {code}\n{message}")

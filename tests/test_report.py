@@ -1,6 +1,7 @@
 """What a report holds, and what it must not hold."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,32 +15,32 @@ from tests.small_audits import audit, table
 
 
 @pytest.fixture(scope="module")
-def report():
+def report() -> harness.Report:
     return audit(lambda data: data.assign(age=data["age"] // 10 * 10).assign(age="*"))
 
 
-def test_the_json_has_everything_an_auditor_relies_on(report) -> None:
-    told = json.loads(report.to_json())
-    assert told["verdict"]["outcome"] in ("holds", "violated", "inconclusive")
-    assert told["verdict"]["epsilon"] == max(finding["distance"] for finding in told["findings"])
-    assert told["verdict"]["witness"] in [finding["person"] for finding in told["findings"]]
-    assert set(told["findings"][0]) >= {"person", "rows", "adversary", "secret", "distance", "lower", "upper"}
-    assert len(told["findings"][0]["present"]) == len(told["plan"]["secrets"][0]["values"]) == 3
-    assert len(told["plan"]["data"]["digest"]) == 64
-    assert told["oracle"]["card"]["randomized"] is False
+def test_the_json_has_everything_an_auditor_relies_on(report: harness.Report) -> None:
+    plain = json.loads(report.to_json())
+    assert plain["verdict"]["outcome"] in ("holds", "violated", "inconclusive")
+    assert plain["verdict"]["epsilon"] == max(finding["distance"] for finding in plain["findings"])
+    assert plain["verdict"]["witness"] in [finding["person"] for finding in plain["findings"]]
+    assert set(plain["findings"][0]) >= {"person", "rows", "adversary", "secret", "distance", "lower", "upper"}
+    assert len(plain["findings"][0]["present"]) == len(plain["plan"]["secrets"][0]["values"]) == 3
+    assert len(plain["plan"]["data"]["digest"]) == 64
+    assert plain["oracle"]["card"]["randomized"] is False
 
 
-def test_without_chance_the_claim_is_read_exactly_both_ways(report) -> None:
-    told = report.result()
-    assert told["smallest_epsilon"]["value"] == told["smallest_epsilon"]["upper"] == told["verdict"]["epsilon"]
-    assert told["smallest_delta"]["value"] == float(told["verdict"]["outcome"] == "violated")
-    assert told["indifferentiability"]["witness"] == told["smallest_epsilon"]["witness"]
-    deltas = [point["delta"] for point in told["curve"]]
+def test_without_chance_the_claim_is_read_exactly_both_ways(report: harness.Report) -> None:
+    result = report.result()
+    assert result["smallest_epsilon"]["value"] == result["smallest_epsilon"]["upper"] == result["verdict"]["epsilon"]
+    assert result["smallest_delta"]["value"] == float(result["verdict"]["outcome"] == "violated")
+    assert result["indifferentiability"]["witness"] == result["smallest_epsilon"]["witness"]
+    deltas = [point["delta"] for point in result["curve"]]
     assert deltas == sorted(deltas, reverse=True)
     assert set(deltas) <= {0.0, 1.0}
 
 
-def test_the_frame_has_a_row_per_record(report) -> None:
+def test_the_frame_has_a_row_per_record(report: harness.Report) -> None:
     frame = report.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame.index.tolist() == list(range(30))
@@ -54,7 +55,7 @@ def test_raw_records_are_in_the_report_only_when_asked_for() -> None:
         assert ("secret-" in report.summary()) == reveal
 
 
-def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report) -> None:
+def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report: harness.Report) -> None:
     summary = report.summary()
     assert summary.startswith(report.verdict.outcome.name)
     worst = max(report.findings, key=lambda finding: finding.distance)
@@ -63,7 +64,7 @@ def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report) 
     assert str(report) == summary
 
 
-def test_statistics_are_those_of_the_distances(report) -> None:
+def test_statistics_are_those_of_the_distances(report: harness.Report) -> None:
     distances = report.to_frame()["distance"]
     numbers = report.statistics()
     assert numbers["mean"] == pytest.approx(distances.mean())
@@ -72,7 +73,7 @@ def test_statistics_are_those_of_the_distances(report) -> None:
         assert numbers["share_at_or_above"][f"{limit:.4g}"] == pytest.approx((distances >= limit).mean())
 
 
-def test_a_randomized_audit_tells_draws_floor_and_coupling() -> None:
+def test_the_summary_of_a_randomized_audit_names_draws_floor_and_coupling() -> None:
     report = audit(Laplace(noise_epsilon=1.0), draws=50)
     assert "50 draws a side" in report.summary()
     assert "noise floor" in report.summary()
@@ -81,7 +82,7 @@ def test_a_randomized_audit_tells_draws_floor_and_coupling() -> None:
 
 
 def test_what_only_some_releases_show_is_noted_with_its_number() -> None:
-    def sometimes(data):
+    def sometimes(data: pd.DataFrame) -> pd.DataFrame:
         return data.reset_index() if len(data) == 29 else data
 
     assert audit(sometimes).notes == (
@@ -89,7 +90,7 @@ def test_what_only_some_releases_show_is_noted_with_its_number() -> None:
     )
 
 
-def test_dropped_rows_are_told() -> None:
+def test_dropped_rows_are_reported() -> None:
     data = table().astype({"age": float})
     data.loc[3, "age"] = None
     assert any(
@@ -98,7 +99,7 @@ def test_dropped_rows_are_told() -> None:
     )
 
 
-def test_reports_of_equal_audits_are_equal_to_the_byte(report) -> None:
+def test_reports_of_equal_audits_are_equal_to_the_byte() -> None:
     assert audit(jittered, draws=3).to_json() == audit(jittered, draws=3).to_json()
 
 
@@ -113,15 +114,15 @@ def test_an_address_opens_the_same_oracle() -> None:
     assert isinstance(as_oracle("reference:identity"), harness.Oracle)
 
 
-def test_what_a_stranger_calls_himself_cannot_touch_the_terminal(tmp_path: Path) -> None:
-    class Stranger:
+def test_control_characters_in_the_name_of_an_oracle_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    class Named:
         card = harness.Card("\x1b[2J\ud800\nHOLDS", randomized=False)
 
-        def answer(self, ask):
+        def answer(self, ask: harness.Ask) -> list[harness.Table]:
             return [ask.table]
 
-        def close(self): ...
+        def close(self) -> None: ...
 
-    report = audit(Stranger(), out=tmp_path)
+    report = audit(Named(), out=tmp_path)
     assert "\\x1b[2J\\ud800\\nHOLDS" in report.summary()
-    assert json.loads(report.to_json())["oracle"]["card"]["name"] == Stranger.card.name
+    assert json.loads(report.to_json())["oracle"]["card"]["name"] == Named.card.name

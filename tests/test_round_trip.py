@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]  # its stubs are a package of their own
 import pandas as pd
 import pytest
 
@@ -127,7 +127,11 @@ def test_an_edited_file_is_refused_with_the_place(tmp_path: Path) -> None:
     path.write_text(json.dumps(plain))
     with pytest.raises(harness.JournalError) as error:
         verify_report(tmp_path / "journal.jsonl", path)
-    for place in ("results[0].curve[3].upper is", "notes has 1 entries, the journal proves 0", "oracle.card.version is missing"):
+    for place in (
+        "results[0].curve[3].upper is",
+        "notes has 1 entries, the journal proves 0",
+        "oracle.card.version is missing",
+    ):
         assert place in str(error.value)
 
 

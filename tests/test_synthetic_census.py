@@ -1,6 +1,9 @@
 """Invented people look like a census: skewed, correlated, and the same for the same seed."""
 
+from typing import Any
+
 import pandas as pd
+import pytest
 
 from harness.synthetic_census import people
 
@@ -18,12 +21,11 @@ def test_the_first_people_do_not_depend_on_a_file_or_a_network(monkeypatch: pyte
 def test_ages_hours_and_regions_are_skewed() -> None:
     invented = people(5000)
     assert 30 < invented["age"].median() < 45
-    assert invented["age"].skew() > 0.5
+    skewness: Any = invented["age"].skew()
+    assert skewness > 0.5
     assert (invented["hours_per_week"] == 40).mean() > 0.45
-    assert (
-        invented["region"].value_counts(normalize=True).max()
-        > 20 * invented["region"].value_counts(normalize=True).min()
-    )
+    regions = invented["region"].value_counts()
+    assert regions.max() > 20 * regions.min()
 
 
 def test_education_goes_with_occupation_and_age_with_marital_status() -> None:

@@ -61,7 +61,7 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
         "results": results,
         "notes": _notes(state, results, around),
         "assumptions": _assumptions(spec, profile, selected, findings),
-        "plan": spec,
+        "plan": json.loads(json.dumps(spec, sort_keys=True)),  # in the order in which the journal holds it
         "plan_digest": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(),
         "oracle": {
             "card": _plain_card(profile.card),
@@ -159,7 +159,12 @@ def _curve(findings: Sequence[Finding], reach: float) -> list[Plain]:
         largest = max(finding.distance for finding in findings)
         shares = lowers = uppers = np.array([float(largest >= epsilon) for epsilon in grid])
     else:
-        curves = [curve(finding.exceedances, finding.draws, finding.alpha) for finding in findings]
+        # The largest count of those with equal draws and level has the largest share and limits.
+        levels = {(finding.draws, finding.alpha) for finding in findings}
+        curves = [
+            curve(np.max([one.exceedances for one in findings if (one.draws, one.alpha) == level], axis=0), *level)
+            for level in sorted(levels)
+        ]
         shares, lowers, uppers = (
             np.max([getattr(each, part) for each in curves], axis=0) for part in ("shares", "lowers", "uppers")
         )

@@ -27,6 +27,7 @@ from harness.auditing.select import distinct_rows
 from harness.measuring.divergence import Divergence
 from harness.measuring.estimate import Estimate, compare, draws_needed
 from harness.measuring.features import Floats
+from harness.measuring.one_thread import one_thread
 from harness.measuring.privacy_loss import least_privacy_loss
 from harness.measuring.samples import Samples
 from harness.measuring.tail import smallest_delta, smallest_epsilon, tail_count
@@ -84,6 +85,10 @@ class Examination:
         return _rebuilt, (self.plan, self.oracle, self.profile, self.look, given)
 
     def __call__(self, persons: tuple[int, ...]) -> Outcome:
+        with one_thread():
+            return self._examine_together(persons)
+
+    def _examine_together(self, persons: tuple[int, ...]) -> Outcome:
         examined: list[Examined] = []
         present: Samples | None = None  # what f(D) predicts, for persons examined together
         for person in persons:

@@ -35,6 +35,7 @@ from harness.auditing.probe import MOST_LATE, closing_notes, compares_early_and_
 from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial
+from harness.measuring.one_thread import one_thread
 from harness.measuring.samples import Samples
 from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Oracle
@@ -59,7 +60,8 @@ class Audit:
             event = from_entry(line)
             state.add(event)
             yield event
-        yield from _Course(self, journal, state).events()
+        with one_thread():
+            yield from _Course(self, journal, state).events()
 
 
 class _Course:

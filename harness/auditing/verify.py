@@ -19,7 +19,7 @@ def recompile(journal: Path) -> dict[str, Any]:
     """The report that follows from a journal whose chain is whole."""
     owner, *lines = entries(journal)
     try:
-        return compile_report(owner["plan"], [from_entry(line) for line in lines])
+        return compile_report(owner["plan"], map(from_entry, lines))
     except JournalError as error:
         raise error.within(str(journal)) from None
 
@@ -28,7 +28,10 @@ def verify_report(journal: Path, report: Path) -> dict[str, Any]:
     """The report that the journal proves; the file must say the same in every leaf, and nothing else."""
     proven = recompile(journal)
     try:
-        claimed = json.loads(report.read_text(encoding="utf-8"))
+        text = report.read_text(encoding="utf-8")
+        if text == json.dumps(proven, allow_nan=False) + "\n":  # byte for byte what a run writes
+            return proven
+        claimed = json.loads(text)
     except (OSError, ValueError) as error:
         raise JournalError(f"{report}: cannot be read as a report: {error}") from None
     different = list(differences(claimed, json.loads(json.dumps(proven))))

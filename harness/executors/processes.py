@@ -19,12 +19,12 @@ from typing import Any
 
 from harness.executors.mapper import KEPT, Answer, Item, Pace, Result, pack
 from harness.executors.worker import GRACE, work
+from harness.measuring.one_thread import VARIABLES
 from harness.vocabulary.errors import HarnessError, InputError
 
 LEAD = 0.2  # seconds of work that a worker has ahead of it: more than a slow disk keeps the parent
 MOST = 64  # items that it has ahead at most
 DEATHS = 3  # of workers over one item, which is then taken for their cause
-ONE_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def worker_settings() -> Iterator[None]:
 
     Both are inherited, because both must hold before its first import.
     """
-    ours = {name: "1" for name in ONE_EACH if name not in os.environ}
+    ours = {} if any(name in os.environ for name in VARIABLES) else dict.fromkeys(VARIABLES, "1")
     resource_tracker.ensure_running()  # or the first process starts it, and that lets Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(ours)

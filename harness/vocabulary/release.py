@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -53,9 +53,18 @@ class Microdata:
     sensitive: tuple[Codes, ...]  # per sensitive column [rows]: positions in its domain, -1 where suppressed
     weights: Floats | None = None  # [rows]
     notes: tuple[str, ...] = ()
+    _by_secret: dict[tuple[int, ...], TrainingRows] = field(default_factory=dict, init=False, repr=False)
 
     def for_secret(self, secret: Secret) -> TrainingRows:
-        """The rows that show this secret; one whose value is suppressed is left out for this secret only."""
+        """The rows that show this secret; one whose value is suppressed is left out for this secret only.
+
+        They are made once, so that what is counted in them is counted once for all targets.
+        """
+        if secret.columns not in self._by_secret:
+            self._by_secret[secret.columns] = self._rows_for(secret)
+        return self._by_secret[secret.columns]
+
+    def _rows_for(self, secret: Secret) -> TrainingRows:
         labels = secret.codes(self.sensitive)
         known = labels >= 0
         if known.all():

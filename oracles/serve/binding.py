@@ -1,10 +1,10 @@
-"""Where a server listens and how it ends: addresses, the token they need, SIGTERM. Knows no transport."""
+"""Where a server listens and how it ends: addresses, the token they need, signals. Knows no transport."""
 
 from __future__ import annotations
 
 import ipaddress
+import queue
 import signal
-import threading
 from contextlib import suppress
 from typing import Protocol
 
@@ -48,9 +48,14 @@ def is_loopback(host: str) -> bool:
 
 
 def until_stopped(server: Running, grace: float = 30.0) -> None:
-    """Serve until SIGTERM or SIGINT, then drain; to be called by the main thread."""
-    stopped = threading.Event()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, lambda *_: stopped.set())
-    stopped.wait()
+    """Serve until SIGTERM, SIGINT or SIGHUP, then drain; to be called by the main thread.
+
+    SIGINT counts also where it was ignored: a shell has it ignored by whatever it starts in the background, but
+    whoever sends it to a server wants that to end. SIGHUP stays ignored where it was: that is what nohup is for.
+    """
+    signals: queue.SimpleQueue[int] = queue.SimpleQueue()  # unlike an Event, it may be used while it is in use
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: signals.put(number))
+    signals.get()
     server.stop(grace)

@@ -57,8 +57,10 @@ class Conversation:
             raise SystemExit(0)
 
     def _next(self) -> pb.Request | None:
-        self._waiting = True
+        self._waiting = True  # from here on SIGTERM ends the process at once
         try:
+            if self._stopping:  # it came a moment before
+                raise SystemExit(0)
             return messages.read_frame(self._read, pb.Request, self.handler.limits.message_bytes)
         except HarnessError as error:
             self._send(pb.Reply(problem=messages.pack_problem(Refused(str(error), code="INVALID"))))

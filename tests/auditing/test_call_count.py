@@ -116,7 +116,7 @@ def test_an_adaptive_audit_makes_at_most_the_predicted_calls() -> None:
     assert made <= predicted
 
 
-def test_the_cost_is_told_without_examining_everybody() -> None:
+def test_the_cost_is_known_without_examining_everybody() -> None:
     oracle = Microdata(**FIXED)
     cost = estimate_cost(plan(), oracle, workers=2)
     assert cost.calls == counted(plan(), Microdata(**FIXED))[1]
@@ -124,7 +124,7 @@ def test_the_cost_is_told_without_examining_everybody() -> None:
     assert f"calls      {cost.calls} of the anonymizer" in str(cost)
 
 
-def test_the_cost_of_each_adversary_is_told() -> None:
+def test_the_cost_of_each_adversary_is_listed() -> None:
     panel = (adversary_from({}), adversary_from({"encoder": "bounds-hot", "model": "tree"}))
     names = [name for name, _ in estimate_cost(plan(adversaries=panel), Microdata(**FIXED), 1).adversaries]
     assert names == ["bernoulli on tf-tf", "tree on bounds-hot"]

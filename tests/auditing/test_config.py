@@ -94,7 +94,7 @@ def test_the_standard_panel_is_named_in_the_file(folder: Path) -> None:
     ("more", "message"),
     [
         ('[[adversary]]\nmodle = "tree"', "unknown key 'modle'; did you mean 'model'"),
-        ('[[adversary]]\nmodel = 3', r"\[\[adversary\]\] model must be a text or a table, not 3"),
+        ("[[adversary]]\nmodel = 3", r"\[\[adversary\]\] model must be a text or a table, not 3"),
         ('[adversary]\nmodel = "tree"', "adversary must be a list of tables, each headed"),
         ('[[adversary]]\n[inference]\nmodel = "tree"', "adversaries are given in more than one way"),
         ('[inference]\npanel = "standart"', "panel 'standart' is not known; did you mean 'standard'"),

@@ -1,4 +1,4 @@
-"""Every distance in an audit: exact where nothing is random, and honest about what it can prove where f is."""
+"""Every distance in an audit: exact where nothing is random, and with what it can prove where f is."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_with_delta_even_a_distance_without_limits_is_judged_by_its_pairs() -> N
     assert all(one.satisfies(report.claim) for one in report.findings)
 
 
-def test_an_infinite_distance_breaks_every_claim_and_can_be_told() -> None:
+def test_an_infinite_distance_breaks_every_claim_and_can_be_printed() -> None:
     alone = pd.DataFrame({"age": [20, 30], "sex": "M", "ill": ["flu", "ulcer"]})
     report = audit(lambda data: data.assign(age="*"), alone, distance="kl", model="conditional", epsilon=1e6)
     assert report.verdict.outcome is harness.Outcome.VIOLATED

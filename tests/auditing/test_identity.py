@@ -84,20 +84,7 @@ def test_a_users_own_model_is_identified_by_what_it_says_of_itself(tmp_path: Pat
 
 
 def test_what_cannot_be_identified_is_audited_but_not_kept(tmp_path: Path) -> None:
-    class Nameless:
-        """Says nothing of its parameters."""
-
-        name, randomized = "nameless", False
-
-        def __init__(self) -> None:
-            self.inner = Bernoulli()
-
-        def fit(self, features: Any, rows: Any, seed: int) -> Fitted:
-            return self.inner.fit(features, rows, seed)
-
-        spec = property(lambda self: (_ for _ in ()).throw(AttributeError("spec")))
-
-    class Unidentified(DecisionTreeClassifier):
+    class Unidentified(DecisionTreeClassifier):  # type: ignore[misc]  # scikit-learn has no types
         def __init__(self, rule: Any = None, random_state: int = 0) -> None:
             super().__init__(random_state=random_state)
             self.rule = rule

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,20 +15,25 @@ from hypothesis import strategies as st
 from harness.auditing.journal import Journal, entries
 from harness.vocabulary.errors import JournalError
 
-OWNER = {"plan": {"seed": 1}, "oracle": "f"}
-ENTRIES = [{"finding": {"index": index, "distance": index / 7}} for index in range(5)]
+OWNER: dict[str, Any] = {"plan": {"seed": 1}, "oracle": "f"}
+ENTRIES: list[dict[str, Any]] = [{"finding": {"index": index, "distance": index / 7}} for index in range(5)]
 
 
 @pytest.fixture
-def path(tmp_path):
-    path = tmp_path / "journal.jsonl"
+def path(tmp_path: Path) -> Path:
+    return written(tmp_path)
+
+
+def written(folder: Path) -> Path:
+    """A journal with all entries."""
+    path = folder / "journal.jsonl"
     with Journal(path, OWNER) as journal:
         for entry in ENTRIES:
             journal.append(entry)
     return path
 
 
-def held(path, owner=OWNER):
+def held(path: Path, owner: dict[str, Any] = OWNER) -> list[dict[str, Any]]:
     with Journal(path, owner) as journal:
         return journal.entries
 
@@ -44,11 +51,8 @@ def test_numbers_come_back_bit_for_bit(tmp_path: Path) -> None:
 
 
 @given(cut=st.integers(1, 200))
-def test_a_torn_last_line_is_cut_and_the_rest_kept(tmp_path_factory, cut) -> None:
-    path = tmp_path_factory.mktemp("torn") / "j"
-    with Journal(path, OWNER) as journal:
-        for entry in ENTRIES:
-            journal.append(entry)
+def test_a_torn_last_line_is_cut_and_the_rest_kept(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    path = written(tmp_path_factory.mktemp("torn"))
     lines = path.read_bytes().splitlines(keepends=True)
     cut = min(cut, len(lines[-1]))
     path.write_bytes(b"".join(lines)[:-cut])
@@ -59,11 +63,10 @@ def test_a_torn_last_line_is_cut_and_the_rest_kept(tmp_path_factory, cut) -> Non
 
 
 @given(data=st.data())
-def test_any_changed_digit_is_refused_and_its_line_named(tmp_path_factory, data) -> None:
-    path = tmp_path_factory.mktemp("tampered") / "j"
-    with Journal(path, OWNER) as journal:
-        for entry in ENTRIES:
-            journal.append(entry)
+def test_any_changed_digit_is_refused_and_its_line_named(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = written(tmp_path_factory.mktemp("tampered"))
     lines = path.read_text().splitlines(keepends=True)
     number = data.draw(st.integers(0, len(lines) - 2))
     digits = [place for place, sign in enumerate(lines[number]) if sign.isdigit()]
@@ -124,6 +127,6 @@ with Journal(Path(sys.argv[1]), {"plan": {"seed": 1}, "oracle": "f"}) as journal
         if int(line) >= 500:
             os.kill(writer.pid, signal.SIGKILL)
             break
-    told = int((writer.stdout.read().split() or [line])[-1])
+    last_printed = int((writer.stdout.read().split() or [line])[-1])
     writer.wait()
-    assert [entry["finding"] for entry in held(path)][: told + 1] == list(range(told + 1))
+    assert [entry["finding"] for entry in held(path)][: last_printed + 1] == list(range(last_printed + 1))

@@ -97,7 +97,7 @@ def test_f_never_sees_the_person_column_unless_it_is_declared() -> None:
 
 
 def test_predictions_are_asked_for_twice_per_distinct_row() -> None:
-    asked: list[tuple[tuple[Any, ...] | None, int]] = []
+    asked: list[tuple[Any, int]] = []  # about which quasi-identifiers, without how many rows
 
     class Watched(Laplace):
         def answer(self, ask: harness.Ask) -> Any:

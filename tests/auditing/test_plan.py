@@ -1,6 +1,7 @@
 """A plan is decided before the first question: targets, seeds, asks, digest."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -87,7 +88,7 @@ def test_an_ask_leaves_the_record_out_by_index_or_blindly() -> None:
     assert PLAN.ask_present(FIXED, WHOLE, "look 1", 1).table is DATA.table
 
 
-def test_a_stranger_is_asked_blindly_unless_the_plan_says_otherwise() -> None:
+def test_a_remote_oracle_is_asked_blindly_unless_the_plan_says_otherwise() -> None:
     remote = replace(FIXED, in_process=False)
     assert absent(remote, 3).drop == ()
     assert absent(remote, 3, plan=replace(PLAN, blind=False)).drop == (3,)
@@ -99,7 +100,7 @@ def test_only_an_oracle_that_predicts_is_told_about_whom() -> None:
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(1, 20), st.integers(1, 20))
-def test_a_shorter_ask_has_the_first_seeds_of_a_longer_one(seed, short, more) -> None:
+def test_a_shorter_ask_has_the_first_seeds_of_a_longer_one(seed: int, short: int, more: int) -> None:
     seeds = Ask(DATA, draws=short + more, seed=seed).seeds()
     assert Ask(DATA, draws=short, seed=seed).seeds() == seeds[:short]
     assert len(set(seeds)) == len(seeds)
@@ -122,7 +123,7 @@ def test_seeds_of_different_purposes_differ() -> None:
      {"adversaries": (adversary_from({"encoder": {"name": "quantiles-hot", "bins": 5}}),)}],
     ids=str,
 )  # fmt: skip
-def test_whatever_changes_the_numbers_changes_the_digest(change) -> None:
+def test_whatever_changes_the_numbers_changes_the_digest(change: dict[str, Any]) -> None:
     assert replace(PLAN, **change).digest != PLAN.digest
 
 
@@ -146,6 +147,6 @@ def test_equal_plans_have_equal_digests() -> None:
      ({"budget": 0}, "budget must be"), ({"budget": 9, "records": 9}, "either a budget or a number of records"),
      ({"records": 0}, "records must be"), ({"records": 51}, 'records must be "all" or a whole number from 1 to 50')],
 )  # fmt: skip
-def test_a_plan_that_cannot_be_dies_at_birth(change, message) -> None:
+def test_a_plan_that_cannot_be_is_refused_when_it_is_made(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         replace(PLAN, **change)

@@ -1,7 +1,8 @@
 """One record examined, all of them, and what an audit makes of an oracle that is not what it says."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
+from harness.vocabulary.table import Table
 from oracles import as_oracle
 from tests import naive
 from tests.anonymizers import chunks, jittered, suppressing
@@ -37,7 +39,7 @@ def test_suppressed_rows_and_an_added_index_column_are_no_obstacle() -> None:
 
 
 def test_an_anonymizer_may_empty_its_argument() -> None:
-    def emptying(data):
+    def emptying(data: pd.DataFrame) -> pd.DataFrame:
         released = data.copy()
         for name in list(data.columns):
             del data[name]
@@ -61,27 +63,27 @@ def test_blind_and_indexed_asks_give_the_same_findings() -> None:
 def test_a_callable_that_turns_out_random_is_drawn_independently() -> None:
     rng = np.random.default_rng(0)
 
-    def restless(data):
+    def random_each_time(data: pd.DataFrame) -> pd.DataFrame:
         return jittered(data, rng)
 
-    report = audit(restless, table(8), draws=10)
+    report = audit(random_each_time, table(8), draws=10)
     assert report.card.randomized
     assert not report.coupled
     assert report.findings[0].draws == 10
     assert report.findings[0].lower < report.findings[0].upper
 
 
-def test_an_oracle_that_lies_about_being_deterministic_is_noticed() -> None:
-    class Liar:
-        card = Card("liar", randomized=False)
+def test_a_random_oracle_that_says_it_is_deterministic_is_noticed() -> None:
+    class Random:
+        card = Card("random", randomized=False)
         rng = np.random.default_rng(0)
 
-        def answer(self, ask: Ask):
+        def answer(self, ask: Ask) -> list[pd.DataFrame]:
             return [jittered(ask.table.to_frame(), self.rng) for _ in range(ask.draws)]
 
-        def close(self): ...
+        def close(self) -> None: ...
 
-    notes = audit(Liar(), table(8), draws=10).notes
+    notes = audit(Random(), table(8), draws=10).notes
     assert "the oracle says it is deterministic, but equal questions got different answers" in notes
 
 
@@ -90,15 +92,15 @@ class Predictor:
 
     card = Card("predictor", releases="predictions", randomized=False)
 
-    def __init__(self, spoil=lambda rows: rows):
+    def __init__(self, spoil: Callable[[Any], Any] = lambda rows: rows) -> None:
         self.spoil = spoil
 
-    def answer(self, ask: Ask):
+    def answer(self, ask: Ask) -> Iterator[Any]:
         counts = ask.table.to_frame()["ill"].value_counts()
         row = [counts.get(str(value), 0) / counts.sum() for (value,) in ask.data.sensitive_domain]
         yield self.spoil(np.array([row] * ask.draws))
 
-    def close(self): ...
+    def close(self) -> None: ...
 
 
 def test_predictions_pass_straight_through() -> None:
@@ -119,36 +121,36 @@ def test_predictions_pass_straight_through() -> None:
         (lambda rows: Predictions(rows * np.nan), "not probabilities"),
     ],
 )
-def test_bad_predictions_end_in_an_error_that_names_oracle_and_question(spoil, why) -> None:
+def test_bad_predictions_end_in_an_error_that_names_oracle_and_question(spoil: Callable[[Any], Any], why: str) -> None:
     with pytest.raises(harness.ReleaseError, match=f"oracle 'predictor', asked for f\\(D\\): .*{why}"):
         audit(Predictor(spoil), table(10))
 
 
 @pytest.mark.parametrize(("releases", "why"), [([], "0 releases"), ([1, 1], "more than 1 releases")])
-def test_too_few_or_too_many_releases_are_an_error(releases, why) -> None:
+def test_too_few_or_too_many_releases_are_an_error(releases: list[int], why: str) -> None:
     class Miscounting:
         card = Card("miscounting")
 
-        def answer(self, ask: Ask):
+        def answer(self, ask: Ask) -> list[Table]:
             return [ask.table for _ in releases]
 
-        def close(self): ...
+        def close(self) -> None: ...
 
     with pytest.raises(harness.ReleaseError, match=why):
         audit(Miscounting())
 
 
 def test_draws_are_asked_in_portions_of_the_cards_size() -> None:
-    asked = []
+    asked: list[tuple[int, int]] = []
 
     class Small:
         card = Card("small", randomized=True, seedable=True, max_draws=3)
 
-        def answer(self, ask: Ask):
+        def answer(self, ask: Ask) -> list[pd.DataFrame]:
             asked.append((ask.draws, ask.seed))
             return [jittered(ask.table.to_frame(), np.random.default_rng(seed)) for seed in ask.seeds()]
 
-        def close(self): ...
+        def close(self) -> None: ...
 
     whole = audit(jittered, table(6), draws=7)
     assert audit(Small(), table(6), draws=7).findings == whole.findings
@@ -163,7 +165,7 @@ def measured(events: Iterable[Event]) -> list[Examined]:
     return sorted((event for event in events if isinstance(event, Examined)), key=lambda event: event.person)
 
 
-def test_the_stream_tells_the_whole_course_in_order() -> None:
+def test_the_stream_holds_every_event_of_an_audit_in_order() -> None:
     events = list(Audit(plan(), as_oracle(chunks)).events())
     names = [event.name for event in events]
     assert names[:3] == ["probed", "selected", "drawn"]
@@ -192,9 +194,9 @@ def _must_not_be_asked(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_what_was_measured_before_a_failure_is_kept_and_not_asked_again(tmp_path: Path) -> None:
-    asked = []
+    asked: list[int] = []
 
-    def failing_once(data):
+    def failing_once(data: pd.DataFrame) -> pd.DataFrame:
         asked.append(len(data))
         if len(asked) == 15:
             raise RuntimeError("the vendor's server is down")
@@ -209,19 +211,19 @@ def test_what_was_measured_before_a_failure_is_kept_and_not_asked_again(tmp_path
 
 
 def test_an_unreadable_release_ends_the_audit_before_it_begins() -> None:
-    def mumbling(data):
+    def unreadable(data: pd.DataFrame) -> pd.DataFrame:
         return data.assign(age="somewhere in the thirties")
 
     with pytest.raises(harness.ReleaseError, match="asked for f\\(D\\): column 'age', row 0"):
-        audit(mumbling)
+        audit(unreadable)
 
 
 def test_an_unreadable_release_without_a_record_names_that_record() -> None:
-    def mumbling(data):
+    def unreadable(data: pd.DataFrame) -> pd.DataFrame:
         return data if len(data) == 30 else data.assign(age="?!")
 
     with pytest.raises(harness.ReleaseError, match="asked for f\\(D\\) without record \\d+: column 'age', row 0"):
-        audit(mumbling)
+        audit(unreadable)
 
 
 def test_a_record_alone_in_the_data_can_be_audited() -> None:
@@ -235,6 +237,6 @@ def test_workers_do_not_change_the_findings() -> None:
     assert one.to_json() == two.to_json()
 
 
-def test_a_callable_that_cannot_travel_is_refused_with_the_remedy() -> None:
+def test_a_callable_that_cannot_be_sent_to_workers_is_refused_with_the_remedy() -> None:
     with pytest.raises(harness.InputError, match="define the anonymizer as a function of a module"):
         audit(lambda data: data, workers=2)

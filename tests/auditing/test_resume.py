@@ -1,28 +1,21 @@
-"""A power cut, again and again: the audit goes on where it stopped, asks nothing twice, and tells the same."""
+"""A power cut, again and again: the audit goes on where it stopped, asks nothing twice, and reports the same."""
 
-import collections
 import os
 import random
 import signal
 import subprocess
-import sys
-import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.command_line import PAUSING, allow_answers, asked, end, processes_of_session, run_harness, start_harness
+from tests.waiting import PATIENCE, wait_until
+
 KILLS = 20
+RECORDS = 250  # more than the questions before all kills together
 
-VENDOR = """
-import hashlib, os, time
-
-def f(df):
-    with open("asked.log", "a") as log:
-        log.write(hashlib.sha256(df.to_csv().encode()).hexdigest() + "\\n")
-    time.sleep(0.02)
-    return df.assign(age=df["age"] // 10 * 0 + df["age"])
-"""
 AUDIT = """
 [data]
 path = "people.csv"
@@ -30,7 +23,7 @@ sensitive = "ill"
 [data.quasi]
 age = "number"
 [oracle]
-address = "python:vendor:f"
+address = "python:pausing:f"
 [claim]
 epsilon = 0.1
 [run]
@@ -39,67 +32,69 @@ workers = {workers}
 
 
 @pytest.fixture
-def folder(tmp_path):
-    rows = ["age,ill", *(f"{20 + index},{'flu' if index % 3 else 'ulcer'}" for index in range(150))]
+def folder(tmp_path: Path) -> Path:
+    rows = ["age,ill", *(f"{20 + index},{'flu' if index % 3 else 'ulcer'}" for index in range(RECORDS))]
     (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
-    (tmp_path / "vendor.py").write_text(VENDOR)
+    (tmp_path / "pausing.py").write_text(PAUSING)
     return tmp_path
 
 
-def start(folder, out) -> subprocess.Popen:
-    command = [sys.executable, "-m", "harness.cli", "run", "audit.toml", "--out", out]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
+@pytest.fixture
+def started(folder: Path) -> Iterator[list[subprocess.Popen[str]]]:
+    """The runs that a test starts: whatever is left of them is ended after it."""
+    runs: list[subprocess.Popen[str]] = []
+    yield runs
+    for run in runs:
+        end(run)
 
 
-def asked(folder) -> collections.Counter:
-    log = folder / "asked.log"
-    return collections.Counter(log.read_text().split()) if log.exists() else collections.Counter()
+def start(folder: Path, started: list[subprocess.Popen[str]]) -> subprocess.Popen[str]:
+    started.append(start_harness("run", "audit.toml", "--out", "cut", cwd=folder))
+    return started[-1]
+
+
+def finish(folder: Path, out: str) -> None:
+    allow_answers(folder)
+    run = run_harness("run", "audit.toml", "--out", out, cwd=folder)
+    assert run.returncode == 1, run.stderr
+
+
+def kill_after(count: int, run: subprocess.Popen[str], folder: Path) -> None:
+    """Kills a run when it has asked so many questions; a few later it gets no answers, so it cannot finish before."""
+    before = len(asked(folder))
+    allow_answers(folder, before + count + 5)
+    wait_until(lambda: len(asked(folder)) >= before + count)
+    end(run)
+    # The workers must see for themselves that nobody listens any more.
+    wait_until(lambda: not processes_of_session(run.pid))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_twenty_kills_change_nothing(folder: Path, workers) -> None:
+def test_twenty_kills_change_nothing(folder: Path, started: list[subprocess.Popen[str]], workers: int) -> None:
     (folder / "audit.toml").write_text(AUDIT.format(workers=workers))
-    assert start(folder, "whole").wait(timeout=120) == 1
-    once = asked(folder)
+    finish(folder, "whole")
+    whole_table = Counter(asked(folder)).most_common(1)[0][0]  # f(D) is asked for at every start
     (folder / "asked.log").unlink()
     moments = random.Random(workers)
-    kills = 0
-    for _ in range(KILLS):
-        running = start(folder, "cut")
-        try:
-            running.wait(timeout=moments.uniform(0.5, 3.0))
-            break
-        except subprocess.TimeoutExpired:
-            running.kill()  # the workers must see for themselves that nobody listens any more
-            running.wait()
-            kills += 1
-        time.sleep(0.7)
-    else:
-        assert start(folder, "cut").wait(timeout=120) == 1
-    assert kills > 0
+    for count in (4, 60, *(moments.randint(1, 5) for _ in range(KILLS - 2))):  # the first while the oracle is probed
+        kill_after(count, start(folder, started), folder)
+    examined = (folder / "cut" / "journal.jsonl").read_text().rpartition("\n")[0].count('"examined"')
+    before = len(asked(folder))
+    finish(folder, "cut")
     assert (folder / "cut" / "report.json").read_bytes() == (folder / "whole" / "report.json").read_bytes()
-    again = asked(folder) - once
-    in_flight = 64 * workers  # what a worker has ahead of it, see harness.executors
-    whole_table = max(once, key=lambda table: once[table])  # f(D) itself may be asked for at every start
-    assert sum(count for table, count in again.items() if table != whole_table) <= kills * in_flight
+    without_a_person = [table for table in asked(folder)[before:] if table != whole_table]
+    assert len(without_a_person) == RECORDS - examined, "what is in the journal is not asked again"
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_ends_within_seconds_and_leaves_no_process(folder: Path, workers) -> None:
+def test_an_interrupt_ends_within_seconds_and_leaves_no_process(
+    folder: Path, started: list[subprocess.Popen[str]], workers: int
+) -> None:
     (folder / "audit.toml").write_text(AUDIT.format(workers=workers))
-    running = start(folder, "cut")
-    for _ in range(400):
-        if len(asked(folder)) > 10:
-            break
-        time.sleep(0.05)
-    began = time.monotonic()
-    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the whole group
-    assert running.wait(timeout=20) == 130
-    assert time.monotonic() - began < 10
-    time.sleep(0.5)
-    before = sum(asked(folder).values())
-    time.sleep(0.5)
-    assert sum(asked(folder).values()) == before, "somebody still asks"
+    allow_answers(folder, 30)
+    run = start(folder, started)
+    wait_until(lambda: len(asked(folder)) > 30)  # this question is never answered
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    assert run.wait(timeout=PATIENCE) == 130
+    wait_until(lambda: not processes_of_session(run.pid))

@@ -51,7 +51,7 @@ def test_an_interval_on_both_sides_is_inconclusive() -> None:
 
 
 @given(st.lists(st.floats(0, 0.0999), min_size=1, max_size=20), st.integers(1, 1000))
-def test_a_part_of_the_records_never_proves_the_claim(distances, others) -> None:
+def test_a_part_of_the_records_never_proves_the_claim(distances: list[float], others: int) -> None:
     findings = [finding(index, distance) for index, distance in enumerate(distances)]
     verdict = judge(findings, Claim(0.1), len(findings) + others)
     assert verdict.outcome is Outcome.INCONCLUSIVE
@@ -108,7 +108,7 @@ def test_a_broken_claim_is_raised_only_by_require() -> None:
     [((0,), "epsilon"), ((-1,), "epsilon"), ((float("nan"),), "epsilon"), ((1, 1), "delta"), ((1, -0.1), "delta"),
      ((1, 0, 1), "confidence"), ((1, 0, 0), "confidence")],
 )  # fmt: skip
-def test_a_claim_that_cannot_be_dies_at_birth(values, name) -> None:
+def test_a_claim_that_cannot_be_is_refused_when_it_is_made(values: tuple[float, ...], name: str) -> None:
     with pytest.raises(InputError, match=f"{name} must be"):
         Claim(*values)
 
@@ -166,4 +166,4 @@ def test_nothing_to_judge_is_an_error() -> None:
 def test_verdicts_cannot_be_changed() -> None:
     verdict = judge([finding(0, 0.5)], Claim(0.1), 1)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        verdict.outcome = Outcome.HOLDS
+        verdict.outcome = Outcome.HOLDS  # type: ignore[misc]  # that is what must fail

@@ -44,19 +44,19 @@ THREE = adversaries.NAIVE_BAYES["all three"]
 
 def quick() -> Sections:
     return {
-        "stages": lambda: stages.stages(dataset(10_000), 8),
-        "encodings": lambda: adversaries.encodings(dataset(10_000), 30),
+        "stages": lambda: stages.stages(dataset(10_000), 15),
+        "encodings": lambda: adversaries.encodings(dataset(10_000), 25),
         "naive-bayes": lambda: adversaries.naive_bayes(dataset(10_000), 40),
         "panel": lambda: adversaries.standard_panel(1_000, 2, 20, left_out=("mlp",)),
         "persons": lambda: persons.persons(10_000, 20),
-        "reports": lambda: reports.reports(2_000),
+        "reports": lambda: reports.reports(1_500),
         "records": lambda: scaling.records(COUNTS[:3], 30),
         "quasi": lambda: scaling.quasi_identifiers(2_000, 30),
         "sensitive": lambda: scaling.sensitive_values(2_000, 30),
         "draws": lambda: scaling.draws(2_000, 20),
         "overhead": lambda: overhead.overhead(dataset(10_000), 4),
         "workers": lambda: workers.workers(0.3, turns=1),
-        "whole": lambda: whole([Case(1_000, "k = 5", 2), Case(1_000, "k = 5", 2, THREE)]),
+        "whole": lambda: whole([Case(1_000, "k = 5", 2), Case(500, "k = 5", 2, THREE)]),
     }
 
 

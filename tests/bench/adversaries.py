@@ -16,7 +16,7 @@ from harness.vocabulary.dataset import Dataset
 from oracles.reference import Mondrian
 from tests.bench.measuring import Section, ratio, typical
 from tests.bench.people import dataset
-from tests.bench.running import USUAL, Pairs, Times, in_turn, plan_for, start
+from tests.bench.running import USUAL, Pairs, Times, compared, in_turn, plan_for, start
 
 BASELINE = "bernoulli on tf-tf"
 FAMILIES = (  # every encoding of numbers, every one of categories, and the hierarchies
@@ -49,12 +49,12 @@ FEW_DRAWS = 2  # of a random model; the usual number is extrapolated
 
 def encodings(data: Dataset, sample: int) -> Section:
     panels: dict[str, Pairs] = {BASELINE: USUAL, **{name: (("bernoulli", name),) for name in FAMILIES}}
-    rows = _compare(_run(data, panels, sample), "encoding")
+    rows = compared(_run(data, panels, sample), "encoding")
     return Section(f"Encodings with Bernoulli, {data.size} records, Mondrian k = 5 (at most 2 ×)", rows, NOTES)
 
 
 def naive_bayes(data: Dataset, sample: int) -> Section:
-    rows = _compare(_run(data, NAIVE_BAYES, sample), "adversaries")
+    rows = compared(_run(data, NAIVE_BAYES, sample), "adversaries")
     return Section(f"Naive Bayes panels, {data.size} records, Mondrian k = 5 (all three: at most 3 ×)", rows, NOTES)
 
 
@@ -62,21 +62,6 @@ def _run(data: Dataset, panels: Mapping[str, Pairs], sample: int) -> dict[str, T
     records = 2 * sample + sample // 2 + 10  # equal persons are examined once, so that some are left over
     starts = {name: start(plan_for(data, pairs, records=records), Mondrian(k=5)) for name, pairs in panels.items()}
     return in_turn(starts, unmeasured=sample, measured=sample)
-
-
-def _compare(times: Mapping[str, Times], label: str) -> list[dict[str, Any]]:
-    baseline = times[BASELINE]
-    return [
-        {
-            label: name,
-            "whole person": typical(each.whole),
-            "× baseline": ratio(each.whole, baseline.whole),
-            "the harness": typical(each.own),
-            "× its own": ratio(each.own, baseline.own),
-            "beforehand": each.beforehand,
-        }
-        for name, each in times.items()
-    ]
 
 
 def standard_panel(count: int, sample: int, targets: int, left_out: tuple[str, ...] = ()) -> Section:

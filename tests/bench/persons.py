@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from oracles.reference import Mondrian
-from tests.bench.measuring import Section, ratio, typical
+from tests.bench.measuring import Section
 from tests.bench.people import dataset, dataset_of_persons
-from tests.bench.running import in_turn, plan_for, start
+from tests.bench.running import compared, in_turn, plan_for, start
 
 ROWS_EACH = 3
 
@@ -19,17 +19,6 @@ def persons(count: int, sample: int) -> Section:
         "one row, no shortcut": start(plan_for(one, records=records), Mondrian(k=5, incremental=False)),
         f"{ROWS_EACH} rows": start(plan_for(several, records=records), Mondrian(k=5)),
     }
-    times = in_turn(audits, unmeasured=sample, measured=sample)
-    baseline = times["one row"]
-    rows = [
-        {
-            "a person has": name,
-            "whole person": typical(each.whole),
-            "× baseline": ratio(each.whole, baseline.whole),
-            "the harness": typical(each.own),
-            "× its own": ratio(each.own, baseline.own),
-        }
-        for name, each in times.items()
-    ]
+    rows = compared(in_turn(audits, unmeasured=sample, measured=sample), "a person has")
     title = f"Persons with {ROWS_EACH} different rows, {count} records, tf-tf Bernoulli: milliseconds of CPU per person"
     return Section(title, rows, [f"{ROWS_EACH} rows: one question, and one inference a row and side"])

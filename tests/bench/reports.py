@@ -28,7 +28,7 @@ from tests.bench.people import dataset
 from tests.bench.running import plan_for
 
 PANEL = (("bernoulli", "tf-tf"), ("categorical", "quantiles-hot"), ("gaussian", "scaling-hot"))
-EXAMINED = 10  # persons of a small table, who stand for all
+EXAMINED = 5  # persons of a small table, who stand for all
 SMALL = 200
 DRAWS = 20
 

@@ -22,7 +22,7 @@ from harness.auditing.state import AuditState
 from harness.measuring.adversary import adversary_from
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.oracle import Ask, Card, Oracle, Release
-from tests.bench.measuring import typical
+from tests.bench.measuring import ratio, typical
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -136,6 +136,22 @@ def in_turn(starts: Mapping[str, Start], unmeasured: int, measured: int) -> dict
         for audit in order:
             audit.close()
     return {name: audit.times() for name, audit in audits.items()}
+
+
+def compared(times: Mapping[str, Times], label: str) -> list[dict[str, Any]]:
+    """A row per audit, with its ratios to the first of them."""
+    baseline = next(iter(times.values()))
+    return [
+        {
+            label: name,
+            "whole person": typical(each.whole),
+            "× baseline": ratio(each.whole, baseline.whole),
+            "the harness": typical(each.own),
+            "× its own": ratio(each.own, baseline.own),
+            "beforehand": each.beforehand,
+        }
+        for name, each in times.items()
+    ]
 
 
 @dataclass(eq=False)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -22,23 +24,26 @@ TABLES = st.integers(1, 4).flatmap(
 )
 
 
-def table_of(rows):
+Rows = Sequence[Sequence[str | None]]
+
+
+def table_of(rows: Rows) -> Table:
     names = [f"column {n}" for n in range(len(rows[0]))]
     return Table.from_frame(pd.DataFrame(rows, columns=names, dtype=object))
 
 
-def texts(table):
+def texts(table: Table) -> list[list[str]]:
     return [[cell_text(cell) for cell in cells.values().tolist()] for cells in table.columns]
 
 
 @given(TABLES, st.sampled_from(MARKS))
-def test_every_cell_survives_the_way_there_and_back(rows, mark):
+def test_every_cell_survives_the_way_there_and_back(rows: Rows, mark: str) -> None:
     table = table_of(rows)
     assert texts(from_csv(to_csv(table, mark), table.names)) == texts(table)
 
 
 @given(TABLES)
-def test_any_csv_reader_reads_what_is_written(rows):
+def test_any_csv_reader_reads_what_is_written(rows: Rows) -> None:
     table = table_of(rows)
     read = list(csv.reader(io.StringIO(to_csv(table).decode(), newline="")))
     assert read[0] == list(table.names)
@@ -46,12 +51,12 @@ def test_any_csv_reader_reads_what_is_written(rows):
 
 
 @given(TABLES, st.sampled_from(MARKS), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
-def test_every_usual_dialect_is_read(rows, mark, end, bom, all_quoted):
+def test_every_usual_dialect_is_read(rows: Rows, mark: str, end: str, bom: bool, all_quoted: bool) -> None:
     bare = not all_quoted and any("\r" in (cell or "") for row in rows for cell in row)
     assume(not bare)  # Python's own writer prints a lone \r without quotes, which nobody can read back
     table = table_of(rows)
     out = io.StringIO(newline="")
-    quoting = csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
     writer = csv.writer(out, delimiter=mark, lineterminator=end, quoting=quoting)
     writer.writerows([table.names, *zip(*texts(table), strict=True)])
     reply = out.getvalue().encode("utf-8-sig" if bom else "utf-8")
@@ -59,13 +64,13 @@ def test_every_usual_dialect_is_read(rows, mark, end, bom, all_quoted):
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
-def test_numbers_are_printed_exactly(numbers):
+def test_numbers_are_printed_exactly(numbers: list[float]) -> None:
     table = Table.from_frame(pd.DataFrame({"x": numbers, "y": 1}))
     read = from_csv(to_csv(table), ["x", "y"]).column("x").values()
     assert [float(text) for text in read] == numbers
 
 
-def test_missing_cells_are_empty_both_ways_and_no_palette_entry():
+def test_missing_cells_are_empty_both_ways_and_no_palette_entry() -> None:
     table = Table.from_frame(pd.DataFrame({"a": [1, None, 3], "b": ["x", "y", None]}))
     assert to_csv(table) == b"a,b\n1,x\n,y\n3,\n"
     read = from_csv(to_csv(table), ["a", "b"])
@@ -74,28 +79,28 @@ def test_missing_cells_are_empty_both_ways_and_no_palette_entry():
     assert read.column("b").codes.tolist() == [0, 1, -1]
 
 
-def test_cells_are_kept_as_printed():
+def test_cells_are_kept_as_printed() -> None:
     (cells, _) = from_csv(b"age,x\n 007 ,1\n1.50,1\nNA,1\nTrue,1\n", ["age"]).columns
     assert cells.palette.tolist() == [" 007 ", "1.50", "NA", "True"]
 
 
-def test_a_reply_in_several_blocks_is_one_table():
+def test_a_reply_in_several_blocks_is_one_table() -> None:
     rows = np.arange(25_000) % 7
     reply = "a,b\n" + "".join(f"{row},x\n" for row in rows)
     read = from_csv(reply.encode(), ["a", "b"])
     assert read.column("a").values().tolist() == [str(row) for row in rows]
 
 
-def test_the_delimiter_is_the_one_that_finds_the_expected_names():
+def test_the_delimiter_is_the_one_that_finds_the_expected_names() -> None:
     read = from_csv(b"name, first;age\nx, y;1\n", ["age"])
     assert read.names == ("name, first", "age")
 
 
-def test_a_given_delimiter_is_used():
+def test_a_given_delimiter_is_used() -> None:
     assert from_csv(b"a:b\n1:2\n", ["a"], delimiter=":").names == ("a", "b")
 
 
-def test_a_header_alone_is_a_release_without_rows():
+def test_a_header_alone_is_a_release_without_rows() -> None:
     assert from_csv(b"a,b\n", ["a", "b"]).rows == 0
 
 
@@ -115,12 +120,12 @@ def test_a_header_alone_is_a_release_without_rows():
         (b"PK\x03\x04zip", r"found 'PK\\x03\\x04zip'"),
     ],
 )
-def test_what_is_no_csv_is_told(reply, complaint):
+def test_what_is_no_csv_is_told(reply: bytes, complaint: str) -> None:
     with pytest.raises(ReleaseError, match=complaint):
         from_csv(reply, ["a", "b"])
 
 
-def test_more_rows_than_anybody_needs_are_refused(monkeypatch):
+def test_more_rows_than_anybody_needs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oracles.wire.csv_text.MOST_ROWS", 10)
     assert MOST_ROWS > 10**6
     with pytest.raises(ReleaseError, match="more than 10 rows"):
@@ -128,14 +133,14 @@ def test_more_rows_than_anybody_needs_are_refused(monkeypatch):
 
 
 @given(st.one_of(st.text(), st.binary()), st.integers(10, 200))
-def test_a_quoted_text_is_short_and_printable(text, most):
+def test_a_quoted_text_is_short_and_printable(text: str | bytes, most: int) -> None:
     shown = quoted(text, most)
     assert shown.isprintable()
     assert len(shown) <= 10 * most + 3
 
 
 @given(st.binary(max_size=60))
-def test_no_bytes_do_more_than_raise_a_release_error(reply):
+def test_no_bytes_do_more_than_raise_a_release_error(reply: bytes) -> None:
     try:
         from_csv(b"a,b\n" + reply, ["a", "b"])
         from_csv(reply, ["a", "b"])

@@ -3,45 +3,49 @@
 import gzip
 import io
 import os
+import shutil
 import socket
 import ssl
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.errors import OracleError
-from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.oracle import Ask, Card, Oracle
+from harness.vocabulary.table import Table
 from oracles.clients.table_api import TableApi
 from oracles.middleware import Retrying
 from oracles.wire import messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Description
+from tests.clock import Clock
 from tests.oracles.filters import dataset, decades
-from tests.oracles.servers import listening, read_request, serving
+from tests.oracles.servers import Request, listening, read_request, serving
 
 DATA = dataset()
 CSV = {"Content-Type": "text/csv"}
 ROOT = Path(__file__).parents[2]
 
 
-def asked(oracle, seconds: float = 5.0):
-    """What the harness gets for f(D), and that it does not take longer than this."""
-    start = time.monotonic()
-    try:
-        return list(checked_answers(oracle, Ask(DATA)))
-    finally:
-        assert time.monotonic() - start < seconds
+Reply = tuple[int, dict[str, str], bytes]
 
 
-def refused(oracle, complaint: str, *, retryable: bool, seconds: float = 5.0) -> OracleError:
-    """One clear error: it names the oracle, the ask, and what was wrong, in one paragraph."""
+def asked(oracle: Oracle) -> list[Table]:
+    """What the harness gets for f(D)."""
+    return [release for release in checked_answers(oracle, Ask(DATA)) if isinstance(release, Table)]
+
+
+def refused(oracle: Oracle, complaint: str, *, retryable: bool) -> OracleError:
+    """One clear error: it says what was wrong, in one paragraph, and whether asking again may help."""
     with pytest.raises(OracleError, match=complaint) as caught:
-        asked(oracle, seconds)
+        asked(oracle)
     text = str(caught.value)
     assert len(text) < 900
     assert text.isprintable()
@@ -49,57 +53,59 @@ def refused(oracle, complaint: str, *, retryable: bool, seconds: float = 5.0) ->
     return caught.value
 
 
-def plain(address: str, **options) -> TableApi:
-    return TableApi(address, plain={"path": "/anonymize"}, name="the vendor", **{"timeout": 1.0, **options})
+def plain(address: str, **options: Any) -> TableApi:
+    return TableApi(address, plain={"path": "/anonymize"}, name="the vendor", **options)
 
 
-def good(request):
+def good(request: Request) -> Reply:
     return 200, CSV, decades(pd.read_csv(io.BytesIO(request.body))).to_csv(index=False).encode()
 
 
-def in_turn(*replies):
+def always(status: int, headers: dict[str, str], body: bytes) -> Callable[[Request], Reply]:
+    return lambda request: (status, headers, body)
+
+
+def in_turn(*replies: Reply) -> Callable[[Request], Reply]:
     """A server that gives these replies one after the other, then good ones."""
     waiting = list(replies)
     return lambda request: waiting.pop(0) if waiting else good(request)
 
 
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+def test_a_refused_connection_is_told_and_may_be_tried_again() -> None:
+    with socket.socket() as silent:  # bound, so that nobody else has this port, but not listening
+        silent.bind(("127.0.0.1", 0))
+        refused(plain(f"http://127.0.0.1:{silent.getsockname()[1]}"), "Connection refused", retryable=True)
 
 
-def test_a_refused_connection_is_told_and_may_be_tried_again():
-    refused(plain(f"http://127.0.0.1:{closed_port()}"), "Connection refused", retryable=True)
-
-
-def test_a_name_that_does_not_exist_is_told():
-    refused(plain("http://no-such-host.invalid"), "no-such-host.invalid: ", retryable=True, seconds=30)
+def test_a_name_that_does_not_exist_is_told() -> None:
+    refused(plain("http://no-such-host.invalid"), "no-such-host.invalid", retryable=True)
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_a_server_that_recovers_is_asked_again(status):
+def test_a_server_that_recovers_is_asked_again(status: int) -> None:
     with serving(in_turn((status, {}, b"oops"), (status, {}, b"oops"))) as server:
         assert len(asked(Retrying(plain(server.address), first=0.01))) == 1
     assert len(server.requests) == 3
 
 
-def test_a_server_that_says_when_to_come_back_is_not_asked_before():
-    with serving(in_turn((429, {"Retry-After": "1"}, b"slow down"))) as server:
-        start = time.monotonic()
+def test_a_server_that_says_when_to_come_back_is_not_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("oracles.middleware.time", clock)
+    with serving(in_turn((429, {"Retry-After": "70"}, b"slow down"))) as server:
         assert len(asked(Retrying(plain(server.address), first=0.01))) == 1
-        assert time.monotonic() - start >= 1
+    assert clock.sleeps == [70.0]
 
 
-def test_a_date_to_come_back_at_is_understood_too():
-    with serving(lambda request: (503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"")) as server:
+def test_a_date_to_come_back_at_is_understood_too() -> None:
+    with serving(always(503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"")) as server:
         with pytest.raises(OracleError) as caught:
             list(plain(server.address).answer(Ask(DATA)))
         assert caught.value.retry_after == 0.0
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 422, 501])
-def test_a_server_that_will_not_recover_is_not_asked_again(status):
-    with serving(lambda request: (status, {}, b"no")) as server:
+def test_a_server_that_will_not_recover_is_not_asked_again(status: int) -> None:
+    with serving(always(status, {}, b"no")) as server:
         refused(Retrying(plain(server.address), first=0.01), f"status {status}: 'no'", retryable=False)
     assert len(server.requests) == 1
 
@@ -118,7 +124,14 @@ def dropping_chunks(connection: socket.socket) -> None:
 
 def silent(connection: socket.socket) -> None:
     read_request(connection)
-    time.sleep(60)
+    connection.recv(1)  # returns when the client gives up
+
+
+def trickle(connection: socket.socket, piece: bytes) -> None:
+    """One piece after the other, for a minute; then the connection ends, and so does a client without a deadline."""
+    for _ in range(600):
+        connection.sendall(piece)
+        time.sleep(0.1)
 
 
 def deaf(connection: socket.socket) -> None:
@@ -128,25 +141,19 @@ def deaf(connection: socket.socket) -> None:
 def trickling_body(connection: socket.socket) -> None:
     read_request(connection)
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nContent-Length: 100000\r\n\r\n")
-    while True:
-        connection.sendall(b"a")
-        time.sleep(0.1)
+    trickle(connection, b"a")
 
 
 def trickling_endless_body(connection: socket.socket) -> None:
     read_request(connection)
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nConnection: close\r\n\r\nage\n")
-    while True:
-        connection.sendall(b"1\n")
-        time.sleep(0.1)
+    trickle(connection, b"1\n")
 
 
 def trickling_head(connection: socket.socket) -> None:
     read_request(connection)
     connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
-    while True:
-        connection.sendall(b"a")
-        time.sleep(0.1)
+    trickle(connection, b"a")
 
 
 def nonsense(connection: socket.socket) -> None:
@@ -158,30 +165,23 @@ def hanging_up(connection: socket.socket) -> None:
     read_request(connection)
 
 
-@pytest.mark.parametrize(
-    ("behave", "complaint"),
-    [
-        (dropping, "dropped in the middle"),
-        (dropping_chunks, "dropped in the middle"),
-        (silent, "had not answered completely after 1 s"),
-        (deaf, "had not answered completely after 1 s"),
-        (trickling_body, "had not answered completely after 1 s"),
-        (trickling_endless_body, "had not answered completely after 1 s"),
-        (trickling_head, "had not answered completely after 1 s"),
-        (nonsense, "dropped in the middle"),
-        (hanging_up, "dropped in the middle"),
-    ],
-)
-def test_a_connection_that_goes_wrong_is_told_in_time(behave, complaint):
+@pytest.mark.parametrize("behave", [dropping, dropping_chunks, nonsense, hanging_up])
+def test_a_connection_that_breaks_off_is_told(behave: Callable[[socket.socket], None]) -> None:
     with listening(behave) as address:
-        refused(plain(address), complaint, retryable=True)
+        refused(plain(address), "dropped in the middle", retryable=True)
 
 
-def test_a_redirect_to_another_host_is_refused_and_nothing_is_sent_there():
+@pytest.mark.parametrize("behave", [silent, deaf, trickling_body, trickling_endless_body, trickling_head])
+def test_a_connection_without_an_end_is_left_at_the_deadline(behave: Callable[[socket.socket], None]) -> None:
+    with listening(behave) as address:
+        refused(plain(address, timeout=1.0), "had not answered completely after 1 s", retryable=True)
+
+
+def test_a_redirect_to_another_host_is_refused_and_nothing_is_sent_there() -> None:
     with serving(good) as elsewhere:
         there = elsewhere.address.replace("127.0.0.1", "localhost")
         for status in (301, 302, 303, 307, 308):
-            with serving(lambda request, status=status: (status, {"Location": f"{there}/x"}, b"")) as server:
+            with serving(always(status, {"Location": f"{there}/x"}, b"")) as server:
                 refused(plain(server.address), "redirects to another host, 'http://localhost", retryable=False)
         assert elsewhere.requests == []
 
@@ -189,8 +189,8 @@ def test_a_redirect_to_another_host_is_refused_and_nothing_is_sent_there():
 @pytest.mark.parametrize(
     "location", ["http://[", "http://127.0.0.1:99999/", "//other.example/", "https:evil", "ftp://127.0.0.1/"]
 )
-def test_a_redirect_that_leads_nowhere_good_is_refused(location):
-    with serving(lambda request: (307, {"Location": location}, b"")) as server:
+def test_a_redirect_that_leads_nowhere_good_is_refused(location: str) -> None:
+    with serving(always(307, {"Location": location}, b"")) as server:
         refused(plain(server.address), "redirects to another host", retryable=False)
 
 
@@ -201,13 +201,13 @@ def endless_redirect(connection: socket.socket) -> None:
         connection.sendall(bytes(1_000_000))
 
 
-def test_the_body_of_a_redirect_is_not_read():
+def test_the_body_of_a_redirect_is_not_read() -> None:
     with listening(endless_redirect) as address:
-        refused(plain(address, timeout=60.0), "redirects to another host", retryable=False)
+        refused(plain(address), "redirects to another host", retryable=False)
 
 
-def test_a_redirect_on_the_same_host_keeps_the_question():
-    def moved(request):
+def test_a_redirect_on_the_same_host_keeps_the_question() -> None:
+    def moved(request: Request) -> Reply:
         return good(request) if request.path == "/new" else (307, {"Location": "/new"}, b"")
 
     with serving(moved) as server:
@@ -215,27 +215,27 @@ def test_a_redirect_on_the_same_host_keeps_the_question():
         assert server.requests[1].method == "POST"
 
 
-def test_a_redirect_that_would_lose_the_question_is_refused():
-    with serving(lambda request: (302, {"Location": "/login"}, b"")) as server:
+def test_a_redirect_that_would_lose_the_question_is_refused() -> None:
+    with serving(always(302, {"Location": "/login"}, b"")) as server:
         refused(plain(server.address), "would lose the question", retryable=False)
 
 
-def test_redirects_in_a_circle_end():
-    with serving(lambda request: (307, {"Location": "/"}, b"")) as server:
+def test_redirects_in_a_circle_end() -> None:
+    with serving(always(307, {"Location": "/"}, b"")) as server:
         refused(plain(server.address), "redirects more than 5 times", retryable=False)
 
 
-def test_a_web_page_is_quoted_briefly_and_escaped():
+def test_a_web_page_is_quoted_briefly_and_escaped() -> None:
     page = b"<!DOCTYPE html><html>\x1b[31m\r\n" + b"<p>Our site is under maintenance</p>" * 1000
-    with serving(lambda request: (200, {"Content-Type": "text/html"}, page)) as server:
+    with serving(always(200, {"Content-Type": "text/html"}, page)) as server:
         error = refused(plain(server.address), "content type 'text/html'", retryable=False)
     assert "\\x1b[31m" in str(error)
-    with serving(lambda request: (502, {"Content-Type": "text/html"}, page)) as server:
+    with serving(always(502, {"Content-Type": "text/html"}, page)) as server:
         refused(plain(server.address), "status 502: a web page beginning", retryable=True)
 
 
-def test_gzip_is_understood_and_broken_gzip_is_told():
-    def packed(request):
+def test_gzip_is_understood_and_broken_gzip_is_told() -> None:
+    def packed(request: Request) -> Reply:
         status, headers, body = good(request)
         return status, {**headers, "Content-Encoding": "gzip"}, gzip.compress(body)
 
@@ -243,21 +243,21 @@ def test_gzip_is_understood_and_broken_gzip_is_told():
         assert len(asked(plain(server.address))) == 1
     cut = gzip.compress(b"age\n1")[:-9]
     for body, complaint, again in ((b"plain", "cannot be decompressed", False), (cut, "ends in the middle", True)):
-        with serving(lambda request, body=body: (200, {**CSV, "Content-Encoding": "gzip"}, body)) as server:
+        with serving(always(200, {**CSV, "Content-Encoding": "gzip"}, body)) as server:
             refused(plain(server.address), complaint, retryable=again)
-    with serving(lambda request: (200, {**CSV, "Content-Encoding": "gzip, gzip"}, b"")) as server:
+    with serving(always(200, {**CSV, "Content-Encoding": "gzip, gzip"}, b"")) as server:
         refused(plain(server.address), "only gzip was accepted", retryable=False)
 
 
-def test_a_reply_of_several_gzip_members_is_read_to_its_end():
-    def packed(request):
+def test_a_reply_of_several_gzip_members_is_read_to_its_end() -> None:
+    def packed(request: Request) -> Reply:
         status, headers, body = good(request)
         members = b"".join(gzip.compress(body[start : start + 50]) for start in range(0, len(body), 50))
         return status, {**headers, "Content-Encoding": "gzip"}, members
 
     with serving(packed) as server, serving(good) as other:
-        (found,), (expected,) = asked(plain(server.address)), asked(plain(other.address))
-    assert found.digest == expected.digest
+        (table,), (expected,) = asked(plain(server.address)), asked(plain(other.address))
+    assert table.digest == expected.digest
 
 
 @pytest.mark.parametrize(
@@ -269,10 +269,10 @@ def test_a_reply_of_several_gzip_members_is_read_to_its_end():
         (b"\0\0\0\xff\xff" * 200_000, "cannot be decompressed"),
     ],
 )
-def test_bytes_of_gzip_that_hold_nothing_are_refused(behind, complaint):
+def test_bytes_of_gzip_that_hold_nothing_are_refused(behind: bytes, complaint: str) -> None:
     body = gzip.compress(b"age\n1") + behind
-    with serving(lambda request: (200, {**CSV, "Content-Encoding": "gzip"}, body)) as server:
-        refused(plain(server.address, timeout=5.0), complaint, retryable=False)
+    with serving(always(200, {**CSV, "Content-Encoding": "gzip"}, body)) as server:
+        refused(plain(server.address), complaint, retryable=False)
 
 
 # ---- memory: asked from a process of its own, which says how much it needed
@@ -286,7 +286,7 @@ from tests.oracles.filters import dataset
 from oracles.clients.table_api import TableApi
 from oracles.clients.http import HttpOracle
 form = sys.argv[2]
-oracle = HttpOracle(sys.argv[1]) if form == "protocol" else TableApi(sys.argv[1], plain={"format": form}, timeout=60.0)
+oracle = HttpOracle(sys.argv[1]) if form == "protocol" else TableApi(sys.argv[1], plain={"format": form}, timeout=300.0)
 try:
     list(oracle.answer(Ask(dataset())))
     print("no error")
@@ -301,7 +301,7 @@ def measured(address: str, form: str = "csv") -> tuple[str, int]:
     """What the ask ended with, and its memory in MB."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, address, form], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", MEASURED, address, form], env=environment, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     text, memory = done.stdout.splitlines()
@@ -316,17 +316,17 @@ def two_gigabytes(connection: socket.socket) -> None:
         connection.sendall(piece)
 
 
-def test_two_gigabytes_are_not_taken():
+def test_two_gigabytes_are_not_taken() -> None:
     with listening(two_gigabytes) as address:
         text, memory = measured(address)
     assert "more than 16777216 bytes" in text
     assert memory < 500
 
 
-def test_a_gzip_bomb_is_not_unpacked():
+def test_a_gzip_bomb_is_not_unpacked() -> None:
     bomb = gzip.compress(bytes(300_000_000))
     assert len(bomb) < 400_000
-    with serving(lambda request: (200, {**CSV, "Content-Encoding": "gzip"}, bomb)) as server:
+    with serving(always(200, {**CSV, "Content-Encoding": "gzip"}, bomb)) as server:
         text, memory = measured(server.address)
     assert "more than 16777216 bytes (decompressed)" in text
     assert memory < 500
@@ -345,9 +345,9 @@ def test_a_gzip_bomb_is_not_unpacked():
         ("json-records", b"[" + b'{"":1},' * 500_000 + b'{"":1}]'),
     ],
 )
-def test_a_reply_that_swells_when_it_is_read_stays_small(form, body):
+def test_a_reply_that_swells_when_it_is_read_stays_small(form: str, body: bytes) -> None:
     kind = "text/csv" if form == "csv" else "application/json"
-    with serving(lambda request: (200, {"Content-Type": kind}, body)) as server:
+    with serving(always(200, {"Content-Type": kind}, body)) as server:
         _, memory = measured(server.address, form)
     assert memory < 500
 
@@ -366,7 +366,7 @@ def endless_answer(connection: socket.socket) -> None:
         connection.sendall(piece)
 
 
-def test_a_release_without_end_is_not_taken():
+def test_a_release_without_end_is_not_taken() -> None:
     with listening(endless_answer) as address:
         text, memory = measured(address, "protocol")
     assert "bytes" in text
@@ -395,8 +395,10 @@ basicConstraints = CA:TRUE
 
 
 @pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for 127.0.0.1 that holds, and one whose time has passed; each is its own authority."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
     folder = tmp_path_factory.mktemp("tls")
     (folder / "index.txt").touch()
     (folder / "serial").write_text("01")
@@ -415,7 +417,7 @@ def certificates(tmp_path_factory):
     return folder
 
 
-def context_of(certificates, name, client=None):
+def context_of(certificates: Path, name: str, client: str | None = None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates / f"{name}.pem", certificates / f"{name}.key")
     if client:
@@ -424,24 +426,24 @@ def context_of(certificates, name, client=None):
     return context
 
 
-def test_a_certificate_of_a_known_authority_is_accepted(certificates):
+def test_a_certificate_of_a_known_authority_is_accepted(certificates: Path) -> None:
     with serving(good, context_of(certificates, "good")) as server:
         assert len(asked(plain(server.address, ca=str(certificates / "good.pem")))) == 1
 
 
-def test_a_certificate_of_an_unknown_authority_is_refused(certificates):
+def test_a_certificate_of_an_unknown_authority_is_refused(certificates: Path) -> None:
     with serving(good, context_of(certificates, "good")) as server:
         refused(plain(server.address), "not safe: self.signed certificate", retryable=False)
         assert server.requests == []
 
 
-def test_an_expired_certificate_is_refused(certificates):
+def test_an_expired_certificate_is_refused(certificates: Path) -> None:
     with serving(good, context_of(certificates, "expired")) as server:
         refused(plain(server.address, ca=str(certificates / "expired.pem")), "certificate has expired", retryable=False)
         assert server.requests == []
 
 
-def test_a_server_that_asks_who_we_are_is_shown_our_certificate(certificates):
+def test_a_server_that_asks_who_we_are_is_shown_our_certificate(certificates: Path) -> None:
     files = (str(certificates / "good.pem"), str(certificates / "good.key"))
     with serving(good, context_of(certificates, "good", client="good")) as server:
         assert len(asked(plain(server.address, ca=files[0], cert=files[0], key=files[1]))) == 1
@@ -449,10 +451,10 @@ def test_a_server_that_asks_who_we_are_is_shown_our_certificate(certificates):
             asked(plain(server.address, ca=files[0]))
 
 
-def test_a_token_comes_from_the_environment_and_stays_out_of_errors(monkeypatch):
+def test_a_token_comes_from_the_environment_and_stays_out_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VENDOR_TOKEN", "very-secret")
 
-    def guarded(request):
+    def guarded(request: Request) -> Reply:
         return good(request) if request.headers.get("authorization") == "Bearer very-secret" else (401, {}, b"who?")
 
     with serving(guarded) as server:
@@ -463,7 +465,7 @@ def test_a_token_comes_from_the_environment_and_stays_out_of_errors(monkeypatch)
     assert "wrong-secret" not in str(error)
 
 
-def test_passwords_of_the_machine_are_not_handed_out(monkeypatch, tmp_path):
+def test_passwords_of_the_machine_are_not_handed_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password mine\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     with serving(good) as server:
@@ -471,7 +473,7 @@ def test_passwords_of_the_machine_are_not_handed_out(monkeypatch, tmp_path):
     assert "authorization" not in server.requests[0].headers
 
 
-def test_proxies_are_respected(monkeypatch):
+def test_proxies_are_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(good) as proxy:
         monkeypatch.setenv("http_proxy", proxy.address)
         monkeypatch.delenv("no_proxy", raising=False)

@@ -11,23 +11,29 @@ import socket
 import subprocess
 import sys
 import threading
-import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from email.message import Message
 from pathlib import Path
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+import pandas as pd
 import pytest
 
 from harness.vocabulary.errors import InputError
 from oracles.clients.local import Local
 from oracles.serve.handler import Limits
-from oracles.serve.http import STATUS, serve
+from oracles.serve.http import STATUS, Server, serve
 from oracles.serve.openapi import CODES, document
 from oracles.wire import json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Question
 from tests.oracles.filters import dataset, decades, noisy
+from tests.oracles.gate import Gate
+from tests.waiting import first_line, wait_until
 
 DATA = dataset()
 BODY = json_form.dumped(json_form.json_dataset(DATA))
@@ -36,8 +42,15 @@ JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 PROTOBUF = {"Content-Type": "application/x-protobuf", "Accept": "application/x-protobuf"}
 
 
+class Somewhere(Protocol):
+    """Whatever listens at an address."""
+
+    @property
+    def address(self) -> str: ...
+
+
 @contextmanager
-def running(function=decades, **options):
+def running(function: Callable[..., pd.DataFrame] = decades, **options: Any) -> Iterator[Server]:
     server = serve(Local(function), **options)
     try:
         yield server
@@ -45,9 +58,15 @@ def running(function=decades, **options):
         server.stop(1.0)
 
 
-def ask(server, method, path, body=None, headers=JSON):
+def ask(
+    server: Somewhere,
+    method: str,
+    path: str,
+    body: bytes | Iterable[bytes] | None = None,
+    headers: Mapping[str, str] = JSON,
+) -> tuple[int, Message, bytes]:
     """Status, headers and body of one request on a connection of its own."""
-    connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=10)
+    connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=120)
     try:
         connection.request(method, path, body, headers)
         reply = connection.getresponse()
@@ -56,11 +75,11 @@ def ask(server, method, path, body=None, headers=JSON):
         connection.close()
 
 
-def question(**changes):
+def question(**changes: object) -> bytes:
     return json.dumps({"digest": DIGEST, **changes}).encode()
 
 
-def test_three_verbs_in_json():
+def test_three_verbs_in_json() -> None:
     with running(noisy) as server:
         status, headers, body = ask(server, "GET", "/v1/card", headers={})
         assert (status, headers["content-type"]) == (200, "application/json")
@@ -74,7 +93,7 @@ def test_three_verbs_in_json():
         assert [release["table"]["rows"] for release in releases] == [23, 23]
 
 
-def test_three_verbs_in_protobuf():
+def test_three_verbs_in_protobuf() -> None:
     with running() as server:
         body = ask(server, "GET", "/v1/card", headers=PROTOBUF)[2]
         assert pb.DescribeReply.FromString(body).card.name.endswith("decades")
@@ -92,14 +111,14 @@ def test_three_verbs_in_protobuf():
         assert kinds == ["part", "part", "done"]
 
 
-def test_a_question_in_one_form_may_be_answered_in_the_other():
+def test_a_question_in_one_form_may_be_answered_in_the_other() -> None:
     with running() as server:
         inline = json_form.dumped(json_form.json_question(Question(DATA)))
         _, headers, _ = ask(server, "POST", "/v1/answers", inline, {**JSON, "Accept": "application/x-protobuf"})
         assert headers["content-type"] == "application/x-protobuf"
 
 
-def test_chunks_are_taken():
+def test_chunks_are_taken() -> None:
     with running() as server:
         pieces = iter([BODY[:100], BODY[100:]])
         assert ask(server, "PUT", f"/v1/data/{DIGEST}", pieces)[0] == 200
@@ -121,10 +140,12 @@ def test_chunks_are_taken():
         ("PUT", f"/v1/data/{DIGEST}", b"x" * 20_000, JSON, 413, "TOO_LARGE"),
     ],
 )
-def test_what_is_wrong_has_its_status_and_its_problem(method, path, body, headers, status, code):
+def test_what_is_wrong_has_its_status_and_its_problem(
+    method: str, path: str, body: bytes | None, headers: dict[str, str], status: int, code: str
+) -> None:
     with running(limits=Limits(dataset_bytes=10_000)) as server:
-        found, sent, said = ask(server, method, path, body, headers)
-        assert (found, json.loads(said)["code"], sent["content-type"]) == (status, code, "application/json")
+        sent, reply_headers, reply = ask(server, method, path, body, headers)
+        assert (sent, json.loads(reply)["code"], reply_headers["content-type"]) == (status, code, "application/json")
 
 
 @pytest.mark.parametrize(
@@ -136,8 +157,8 @@ def test_what_is_wrong_has_its_status_and_its_problem(method, path, body, header
         (b"GET /v1/card HTTP/1.1\r\nA: " + b"x" * 70_000 + b"\r\n\r\n", 400),
     ],
 )
-def test_a_request_that_is_hardly_one_is_answered_with_a_problem_too(sent, status):
-    with running() as server, socket.create_connection(urlsplit(server.address).netloc.split(":"), 5) as connection:
+def test_a_request_that_is_hardly_one_is_answered_with_a_problem_too(sent: bytes, status: int) -> None:
+    with running() as server, connected(server) as connection:
         connection.sendall(sent)
         reply = b"".join(iter(lambda: connection.recv(1 << 16), b""))
     head, _, body = reply.partition(b"\r\n\r\n")
@@ -145,14 +166,19 @@ def test_a_request_that_is_hardly_one_is_answered_with_a_problem_too(sent, statu
     assert json.loads(body)["code"] in ("INVALID", "UNSUPPORTED")
 
 
-def example(beginning):
+def connected(server: Somewhere) -> socket.socket:
+    parts = urlsplit(server.address)
+    return socket.create_connection((parts.hostname or "", parts.port or 0), timeout=120)
+
+
+def example(beginning: str) -> bytes:
     """The first example of the protocol's text that begins so."""
     text = (Path(__file__).parents[2] / "proto" / "PROTOCOL.md").read_text()
     blocks = [block.partition("```")[0].strip() for block in text.split("```json")[1:]]
     return next(block for block in blocks if block.startswith(beginning)).encode()
 
 
-def test_the_dataset_of_the_protocols_text_can_be_put_and_asked_about():
+def test_the_dataset_of_the_protocols_text_can_be_put_and_asked_about() -> None:
     body = example('{"schema"')
     digest = hashlib.sha256(body).hexdigest()
     with running(lambda frame: frame) as server:
@@ -169,22 +195,22 @@ def test_the_dataset_of_the_protocols_text_can_be_put_and_asked_about():
             assert (status, json.loads(said)["code"]) == (400, "INVALID")
 
 
-def test_a_missing_cell_needs_a_place_in_the_domain():
+def test_a_missing_cell_needs_a_place_in_the_domain() -> None:
     body = example('{"schema"').replace(b", null]", b"]")
     with running() as server:
         status, _, said = ask(server, "PUT", f"/v1/data/{hashlib.sha256(body).hexdigest()}", body)
     assert (status, json.loads(said)["code"]) == (400, "INVALID")
 
 
-def test_a_problem_of_a_protobuf_client_is_a_message():
+def test_a_problem_of_a_protobuf_client_is_a_message() -> None:
     with running() as server:
         asked = messages.pack_question(Question("0" * 64)).SerializeToString()
         status, _, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
         assert (status, pb.Problem.FromString(body).code) == (404, pb.Problem.CODE_UNKNOWN_DATA)
 
 
-def test_a_failure_in_the_middle_of_a_stream_is_its_last_frame():
-    def second_fails(frame, seed):
+def test_a_failure_in_the_middle_of_a_stream_is_its_last_frame() -> None:
+    def second_fails(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
         if seed == 1:
             raise ValueError("not this one")
         return frame
@@ -198,9 +224,9 @@ def test_a_failure_in_the_middle_of_a_stream_is_its_last_frame():
     assert "not this one" in last.problem.message
 
 
-def test_one_connection_serves_many_requests_also_after_refusals():
+def test_one_connection_serves_many_requests_also_after_refusals() -> None:
     with running(token="sesame") as server:
-        connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=10)
+        connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=120)
         connection.connect()
         socket_then = connection.sock
         for token, status in (("wrong", 401), ("sesame", 200), ("", 401), ("sesame", 200)):
@@ -212,7 +238,7 @@ def test_one_connection_serves_many_requests_also_after_refusals():
         connection.close()
 
 
-def test_a_token_is_needed_unless_only_this_machine_can_ask():
+def test_a_token_is_needed_unless_only_this_machine_can_ask() -> None:
     with pytest.raises(InputError, match="needs a token"):
         serve(Local(decades), "0.0.0.0:0")
     with running(token="sesame") as server:
@@ -222,30 +248,29 @@ def test_a_token_is_needed_unless_only_this_machine_can_ask():
         assert ask(server, "GET", "/healthz")[::2] == (200, b"ok\n")
 
 
-def test_a_body_that_is_announced_too_large_is_refused_although_it_is_still_sent():
+def test_a_body_that_is_announced_too_large_is_refused_although_it_is_still_sent() -> None:
     with running(limits=Limits(request_bytes=1000)) as server:
         status, _, body = ask(server, "POST", "/v1/answers", b"x" * 5_000_000)
         assert (status, json.loads(body)["code"]) == (413, "TOO_LARGE")
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "9" * 30, "٣"])
-def test_a_length_that_is_no_number_is_refused(length):
+def test_a_length_that_is_no_number_is_refused(length: str) -> None:
     with running() as server:
         head = f"POST /v1/answers HTTP/1.1\r\nContent-Length: {length}\r\nContent-Type: application/json\r\n\r\n"
         assert b" 400 " in raw(server, head.encode())
 
 
 @pytest.mark.parametrize("chunk", [b"zz\r\n", b"-5\r\n", b"fffffffff\r\n", b"\r\n"])
-def test_chunks_that_cannot_be_read_are_refused(chunk):
+def test_chunks_that_cannot_be_read_are_refused(chunk: bytes) -> None:
     with running() as server:
         head = b"POST /v1/answers HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n"
         assert b" 400 " in raw(server, head + chunk)
 
 
-def raw(server, sent):
-    """What the server says to these bytes before it hangs up."""
-    parts = urlsplit(server.address)
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+def raw(server: Somewhere, sent: bytes) -> bytes:
+    """What the server replies to these bytes before it closes the connection."""
+    with connected(server) as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
         received = b""
@@ -254,69 +279,89 @@ def raw(server, sent):
     return received
 
 
-def test_too_many_questions_at_once_are_told_to_come_back():
-    held = threading.Event()
+INLINE = json_form.dumped(json_form.json_question(Question(DATA)))
 
-    def slow(frame):
-        held.wait(10)
+
+class Held:
+    """An anonymizer in this process that says when it was asked, and answers when the test lets it."""
+
+    def __init__(self) -> None:
+        self.begun, self.open = threading.Event(), threading.Event()
+
+    def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
+        self.begun.set()
+        assert self.open.wait(120)
         return frame
 
-    with running(slow, limits=Limits(concurrency=1, patience=0.05)) as server:
-        inline = json_form.dumped(json_form.json_question(Question(DATA)))
-        first = threading.Thread(target=ask, args=(server, "POST", "/v1/answers", inline))
-        first.start()
-        time.sleep(0.3)
-        status, headers, body = ask(server, "POST", "/v1/answers", inline)
-        held.set()
-        first.join()
+
+def status_of(server: Somewhere) -> int:
+    return ask(server, "POST", "/v1/answers", INLINE)[0]
+
+
+def test_too_many_questions_at_once_are_told_to_come_back() -> None:
+    held = Held()
+    with running(held, limits=Limits(concurrency=1, patience=0.05)) as server, ThreadPoolExecutor(1) as pool:
+        first = pool.submit(status_of, server)
+        assert held.begun.wait(120)
+        status, headers, body = ask(server, "POST", "/v1/answers", INLINE)
+        held.open.set()
         assert (status, headers["retry-after"], json.loads(body)["code"]) == (429, "1", "BUSY")
+        assert first.result() == 200
 
 
-def test_stopping_finishes_what_is_under_way_and_refuses_the_rest():
-    found = []
-
-    def slow(frame):
-        time.sleep(0.5)
-        return frame
-
-    server = serve(Local(slow))
-    inline = json_form.dumped(json_form.json_question(Question(DATA)))
-    asking = threading.Thread(target=lambda: found.append(ask(server, "POST", "/v1/answers", inline)[0]))
-    asking.start()
-    time.sleep(0.2)
-    server.stop(5.0)
-    asking.join()
-    assert found == [200]
+def test_stopping_finishes_what_is_under_way_and_refuses_the_rest() -> None:
+    held = Held()
+    server = serve(Local(held))
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(status_of, server)
+        assert held.begun.wait(120)
+        stopping = pool.submit(server.stop, 120.0)
+        wait_until(lambda: status_of(server) == 503)
+        held.open.set()
+        assert first.result() == 200
+        stopping.result()
     with pytest.raises(OSError, match="refused"):
         ask(server, "GET", "/v1/card")
 
 
-def test_sigterm_drains(tmp_path):
-    script = (
-        "import time\nfrom oracles.clients.local import Local\nfrom oracles.serve.binding import until_stopped\n"
-        "from oracles.serve.http import serve\n"
-        "def slow(frame):\n    time.sleep(1)\n    return frame\n"
-        "server = serve(Local(slow))\nprint(server.address, flush=True)\nuntil_stopped(server, 10.0)\nprint('ended')\n"
-    )
+@dataclass(frozen=True)
+class Elsewhere:
+    """A server in another process."""
+
+    address: str
+
+
+def test_sigterm_drains(tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    script = f"""
+{gate.source}
+from oracles.clients.local import Local
+from oracles.serve.binding import until_stopped
+from oracles.serve.http import serve
+server = serve(Local(held))
+print(server.address, flush=True)
+until_stopped(server, 120.0)
+print("ended")
+"""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
+    command = [sys.executable, "-c", script]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        server = Elsewhere(first_line(process))
+        first = pool.submit(status_of, server)
+        gate.wait_for_question()
+        process.send_signal(signal.SIGTERM)
+        wait_until(lambda: status_of(server) == 503)
+        gate.open()
+        assert first.result() == 200
+        assert process.communicate(timeout=120)[0] == "ended\n"
+        assert process.returncode == 0
 
-    class At:
-        address = process.stdout.readline().strip()
 
-    found = []
-    inline = json_form.dumped(json_form.json_question(Question(DATA)))
-    asking = threading.Thread(target=lambda: found.append(ask(At, "POST", "/v1/answers", inline)[0]))
-    asking.start()
-    time.sleep(0.4)
-    process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=15)[0] == "ended\n"
-    asking.join()
-    assert (found, process.returncode) == ([200], 0)
-
-
-def test_the_log_holds_no_record(caplog):
-    def fails(frame):
+def test_the_log_holds_no_record(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(frame: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(f"bad age {frame['age'].iloc[0]} of a person with {frame['illness'].iloc[0]}")
 
     with caplog.at_level(logging.DEBUG), running(fails) as server:
@@ -328,11 +373,10 @@ def test_the_log_holds_no_record(caplog):
         assert cell not in caplog.text
 
 
-def test_a_client_that_leaves_does_no_harm():
+def test_a_client_that_leaves_does_no_harm() -> None:
     with running() as server:
-        parts = urlsplit(server.address)
         for sent in (b"", b"GET", b"POST /v1/answers HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc", gzip.compress(b"x")):
-            with socket.create_connection((parts.hostname, parts.port)) as connection:
+            with connected(server) as connection:
                 connection.sendall(sent)
         assert ask(server, "GET", "/healthz")[0] == 200
 
@@ -340,7 +384,7 @@ def test_a_client_that_leaves_does_no_harm():
 # ---- the OpenAPI document says what the server does
 
 
-def test_every_operation_of_the_document_is_there_and_nothing_else():
+def test_every_operation_of_the_document_is_there_and_nothing_else() -> None:
     with running() as server:
         served = json.loads(ask(server, "GET", "/v1/openapi.json")[2])
         assert served == json.loads(json.dumps(document()))
@@ -351,16 +395,16 @@ def test_every_operation_of_the_document_is_there_and_nothing_else():
                 assert done_here is (method in item), (method, path)
 
 
-def test_every_status_of_the_protocol_is_documented():
+def test_every_status_of_the_protocol_is_documented() -> None:
     assert {*STATUS.values(), 415} == set(CODES)
     assert {text.partition(":")[0] for text in CODES.values()} == set(STATUS)
 
 
-def test_the_references_of_the_document_lead_somewhere():
+def test_the_references_of_the_document_lead_somewhere() -> None:
     said = document()
-    references = set()
+    references: set[str] = set()
 
-    def walk(value):
+    def walk(value: Any) -> None:
         if isinstance(value, dict):
             references.update([value["$ref"]] if "$ref" in value else [])
             value = list(value.values())
@@ -383,20 +427,27 @@ def test_the_references_of_the_document_lead_somewhere():
         ("Problem", lambda: {"code": "BUSY", "message": "later", "retry_after": 1.0}),
     ],
 )
-def test_what_is_sent_has_the_documented_keys(name, value):
+def test_what_is_sent_has_the_documented_keys(name: str, value: Callable[[], object]) -> None:
     fits(value(), {"$ref": f"#/components/schemas/{name}"}, document()["components"]["schemas"])
 
 
-def test_the_card_has_the_documented_keys():
+def test_the_card_has_the_documented_keys() -> None:
     with running(noisy) as server:
         said = json.loads(ask(server, "GET", "/v1/card")[2])
     fits(said, {"$ref": "#/components/schemas/Description"}, document()["components"]["schemas"])
 
 
-KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
+KINDS: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
 
 
-def fits(value, schema, schemas):
+def fits(value: object, schema: Any, schemas: Any) -> None:
     """The part of JSON Schema that the document uses, checked strictly: no key that is not documented."""
     if "$ref" in schema:
         fits(value, schemas[schema["$ref"].rpartition("/")[2]], schemas)

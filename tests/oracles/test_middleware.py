@@ -2,8 +2,11 @@
 
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,26 +14,38 @@ import pytest
 
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
-from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.oracle import Ask, Card, Oracle, Release
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
 from oracles.clients.local import Local
 from oracles.middleware import Breaker, Counting, Paced, Retrying, patiently
 from oracles.recording import Recording, Replaying
+from tests.clock import Clock
+from tests.oracles.asking import digests, leave_after_one_release
 from tests.oracles.filters import QUASI, dataset, decades, noisy, people, travelled
 
 DATA = dataset()
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the oracles around oracles."""
+    clock = Clock()
+    monkeypatch.setattr("oracles.middleware.time", clock)
+    return clock
+
+
 class Troubled:
     """Follows a script: an error is raised, a number is how many draws it gets through before it fails."""
 
-    def __init__(self, *script, card=None):
-        self.script, self.inner, self.asks = list(script), Local(noisy), []
+    def __init__(self, *script: Exception | int | None, card: Card | None = None) -> None:
+        self.script, self.inner = list(script), Local(noisy)
+        self.asks: list[Ask] = []
+        self.closed = False
         self.card = card or self.inner.card
 
-    def answer(self, ask):
+    def answer(self, ask: Ask) -> Iterator[Release]:
         self.asks.append(ask)
         step = self.script.pop(0) if self.script else None
         if isinstance(step, Exception):
@@ -40,36 +55,32 @@ class Troubled:
                 raise OracleError("dropped in the middle", retryable=True)
             yield release
 
-    def close(self):
-        self.script.append("closed")
+    def close(self) -> None:
+        self.closed = True
 
 
-def busy(after=None):
+def busy(after: float | None = None) -> OracleError:
     return OracleError("busy", retryable=True, retry_after=after)
 
 
-def patient(inner, attempts=4, **options):
+def patient(inner: Oracle, attempts: int = 4, **options: Any) -> Retrying:
     return Retrying(inner, attempts, **{"first": 0.001, "rng": np.random.default_rng(1), **options})
 
 
-def digests(releases):
-    return [table.digest for table in releases]
-
-
-def test_a_failure_that_may_pass_is_asked_again_until_it_has_passed():
+def test_a_failure_that_may_pass_is_asked_again_until_it_has_passed() -> None:
     inner = Troubled(busy(), busy(), busy())
     assert len(list(patient(inner).answer(Ask(DATA)))) == 1
     assert len(inner.asks) == 4
 
 
-def test_a_failure_that_will_not_pass_is_not_asked_again():
+def test_a_failure_that_will_not_pass_is_not_asked_again() -> None:
     inner = Troubled(OracleError("wrong token"))
     with pytest.raises(OracleError, match=r"^wrong token$"):
         list(patient(inner).answer(Ask(DATA)))
     assert len(inner.asks) == 1
 
 
-def test_attempts_are_bounded_and_the_last_error_says_how_many_there_were():
+def test_attempts_are_bounded_and_the_last_error_says_how_many_there_were() -> None:
     inner = Troubled(*[busy()] * 9)
     with pytest.raises(OracleError, match=r"^asked 3 times in .* s: busy") as caught:
         list(patient(inner, attempts=3).answer(Ask(DATA)))
@@ -77,25 +88,25 @@ def test_attempts_are_bounded_and_the_last_error_says_how_many_there_were():
     assert len(inner.asks) == 3
 
 
-def test_releases_that_have_arrived_are_kept_and_the_rest_has_the_seeds_it_would_have_had():
+def test_releases_that_have_arrived_are_kept_and_the_rest_has_the_seeds_it_would_have_had() -> None:
     ask = Ask(DATA, draws=5, seed=2**63 - 2)
     inner = Troubled(2, 0, 1)
-    assert digests(patient(inner).answer(ask)) == digests(Local(noisy).answer(ask))
+    assert digests(patient(inner), ask) == digests(Local(noisy), ask)
     assert [part.draws for part in inner.asks] == [5, 3, 3, 2]
 
 
-def test_an_end_that_is_lost_after_the_last_release_loses_nothing():
+def test_an_end_that_is_lost_after_the_last_release_loses_nothing() -> None:
     class Rude(Troubled):
-        def answer(self, ask):
+        def answer(self, ask: Ask) -> Iterator[Release]:
             yield from super().answer(ask)
             raise busy()
 
     assert len(list(patient(Rude()).answer(Ask(DATA, draws=2)))) == 2
 
 
-def test_nonsense_after_the_last_release_is_not_forgiven():
+def test_nonsense_after_the_last_release_is_not_forgiven() -> None:
     class Rude(Troubled):
-        def answer(self, ask):
+        def answer(self, ask: Ask) -> Iterator[Release]:
             yield from super().answer(ask)
             raise ReleaseError("more releases than asked for")
 
@@ -105,9 +116,9 @@ def test_nonsense_after_the_last_release_is_not_forgiven():
     assert len(inner.asks) == 1
 
 
-def test_predictions_come_whole_or_are_asked_for_again_whole():
+def test_predictions_come_whole_or_are_asked_for_again_whole() -> None:
     class Predicting(Troubled):
-        def answer(self, ask):
+        def answer(self, ask: Ask) -> Iterator[Release]:
             self.asks.append(ask)
             yield Predictions(np.ones((ask.draws, 1)))
             if len(self.asks) == 1:
@@ -115,36 +126,38 @@ def test_predictions_come_whole_or_are_asked_for_again_whole():
 
     inner = Predicting(card=Card("p", releases="predictions"))
     (released,) = patient(inner).answer(Ask(DATA, draws=7))
+    assert isinstance(released, Predictions)
     assert released.rows.shape == (7, 1)
     assert [ask.draws for ask in inner.asks] == [7, 7]
 
 
-def test_the_oracle_decides_how_long_to_wait_at_least():
-    start = time.monotonic()
+def test_the_oracle_decides_how_long_to_wait_at_least(clock: Clock) -> None:
     list(patient(Troubled(busy(after=0.3))).answer(Ask(DATA)))
-    assert 0.3 <= time.monotonic() - start < 2
+    assert clock.sleeps == [0.3]
 
 
-def test_nobody_waits_longer_than_the_patience():
-    start = time.monotonic()
+def test_nobody_waits_longer_than_the_patience(clock: Clock) -> None:
     with pytest.raises(OracleError, match="busy"):
         list(patient(Troubled(busy(after=3600)), patience=1.0).answer(Ask(DATA)))
-    assert time.monotonic() - start < 1
+    assert clock.sleeps == []
 
 
 @pytest.mark.parametrize("after", [float("nan"), -5.0, float("-inf")])
-def test_a_time_to_come_back_at_that_is_none_is_not_slept_for(after):
-    start = time.monotonic()
+def test_a_time_to_come_back_at_that_is_none_is_not_slept_for(after: float, clock: Clock) -> None:
     assert len(list(patient(Troubled(busy(after))).answer(Ask(DATA)))) == 1
-    assert patiently(scripted(busy(after), "made"), first=0.001) == "made"
-    assert time.monotonic() - start < 1
+    assert patiently(scripted(busy(after), MADE), first=0.001) is MADE
+    assert len(clock.sleeps) == 2
+    assert max(clock.sleeps) <= 0.001
 
 
-def scripted(*script):
+MADE = Local(noisy)
+
+
+def scripted(*script: Exception | Oracle) -> Callable[[], Oracle]:
     """A maker of oracles that follows a script."""
     steps = list(script)
 
-    def make():
+    def make() -> Oracle:
         step = steps.pop(0)
         if isinstance(step, Exception):
             raise step
@@ -153,36 +166,34 @@ def scripted(*script):
     return make
 
 
-def test_an_oracle_is_made_again_while_that_may_help():
-    assert patiently(scripted(busy(), busy(), "made"), first=0.001) == "made"
+def test_an_oracle_is_made_again_while_that_may_help(clock: Clock) -> None:
+    assert patiently(scripted(busy(), busy(), MADE), first=1.0) is MADE
+    assert clock.sleeps == [1.0, 2.0]
     with pytest.raises(OracleError, match=r"^asked 2 times in .* s: busy"):
-        patiently(scripted(busy(), busy(), "made"), 2, first=0.001)
+        patiently(scripted(busy(), busy(), MADE), 2)
     with pytest.raises(OracleError, match=r"^no$"):
-        patiently(scripted(OracleError("no"), "made"))
+        patiently(scripted(OracleError("no"), MADE))
 
 
 @pytest.mark.parametrize("after", [100_000.0, 1e300, float("inf")])
-def test_nobody_sleeps_for_an_oracle_that_wants_to_be_left_alone_for_long(after):
-    start = time.monotonic()
+def test_nobody_sleeps_for_an_oracle_that_wants_to_be_left_alone_for_long(after: float, clock: Clock) -> None:
     with pytest.raises(OracleError, match="not to be asked again for 3600 s, and no more than 60 s are waited.*: busy"):
-        patiently(scripted(busy(after), "made"))
+        patiently(scripted(busy(after), MADE))
     with pytest.raises(OracleError, match="not to be asked again for 3600 s, and no more than 300 s"):
         list(patient(Troubled(busy(after))).answer(Ask(DATA)))
-    assert time.monotonic() - start < 1
+    assert clock.sleeps == []
 
 
-def test_no_attempt_to_make_an_oracle_begins_after_the_patience():
-    def slow():
-        time.sleep(0.2)
+def test_no_attempt_to_make_an_oracle_begins_after_the_patience(clock: Clock) -> None:
+    def slow() -> Oracle:
+        clock.now += 20.0
         raise busy()
 
-    start = time.monotonic()
     with pytest.raises(OracleError, match="asked 2 times"):
-        patiently(slow, 50, first=0.001, patience=0.3)
-    assert time.monotonic() - start < 1
+        patiently(slow, 50, first=0.001, patience=30.0)
 
 
-def test_waits_double_with_jitter_and_stay_below_the_longest():
+def test_waits_double_with_jitter_and_stay_below_the_longest() -> None:
     retrying = patient(Troubled(), first=1.0, longest=5.0)
     for attempt, most in enumerate([1.0, 2.0, 4.0, 5.0, 5.0]):
         waits = [retrying._wait(attempt, None) for _ in range(50)]
@@ -191,41 +202,47 @@ def test_waits_double_with_jitter_and_stay_below_the_longest():
         assert len(set(waits)) > 40
 
 
-def test_asks_begin_no_faster_than_the_pace():
+def test_asks_begin_no_faster_than_the_pace() -> None:
     paced = Paced(Local(noisy), per_second=50)
     start = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda seed: list(paced.answer(Ask(DATA, seed=seed))), range(11)))
-    assert time.monotonic() - start >= 10 / 50
+    assert time.monotonic() - start >= 10 / 50  # however slow the machine is
 
 
-def test_no_more_asks_are_under_way_than_allowed():
-    lock, now, most = threading.Lock(), [0], [0]
+def test_the_pace_is_kept_from_ask_to_ask(clock: Clock) -> None:
+    paced = Paced(Local(noisy), per_second=4)
+    for _ in range(3):
+        list(paced.answer(Ask(DATA)))
+    assert clock.sleeps == [0.0, 0.25, 0.25]
 
-    def slow(frame):
+
+def test_no_more_asks_are_under_way_than_allowed() -> None:
+    lock, under_way, most = threading.Lock(), [0], [0]
+    three = threading.Barrier(3, timeout=120)  # each ask ends only together with two others
+
+    def meeting(frame: pd.DataFrame) -> pd.DataFrame:
         with lock:
-            now[0] += 1
-            most[0] = max(most[0], now[0])
-        time.sleep(0.02)
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+        three.wait()
         with lock:
-            now[0] -= 1
+            under_way[0] -= 1
         return frame
 
-    paced = Paced(Local(slow), concurrency=3)
+    paced = Paced(Local(meeting), concurrency=3)
     with ThreadPoolExecutor(10) as pool:
-        list(pool.map(lambda _: list(paced.answer(Ask(DATA))), range(20)))
+        list(pool.map(lambda _: list(paced.answer(Ask(DATA))), range(21)))
     assert most[0] == 3
 
 
-def test_an_answer_that_is_not_read_to_its_end_frees_its_place():
+def test_an_answer_that_is_not_read_to_its_end_frees_its_place() -> None:
     paced = Paced(Local(noisy), concurrency=1)
-    half = iter(paced.answer(Ask(DATA, draws=2)))
-    next(half)
-    half.close()
+    leave_after_one_release(paced, Ask(DATA, draws=2))
     assert len(list(paced.answer(Ask(DATA)))) == 1
 
 
-def test_the_breaker_stops_after_failures_in_a_row_and_says_which():
+def test_the_breaker_stops_after_failures_in_a_row_and_says_which() -> None:
     inner = Troubled(busy(), busy(), None, *[busy()] * 9)
     breaker = Breaker(inner, failures=3)
     for works in (False, False, True, False, False, False):
@@ -240,7 +257,7 @@ def test_the_breaker_stops_after_failures_in_a_row_and_says_which():
     assert len(inner.asks) == 6
 
 
-def test_what_is_counted_is_what_happened():
+def test_what_is_counted_is_what_happened() -> None:
     counting = Counting(Troubled(busy(), 1))
     with pytest.raises(OracleError):
         list(counting.answer(Ask(DATA)))
@@ -254,14 +271,16 @@ def test_what_is_counted_is_what_happened():
 
 
 @pytest.mark.parametrize("around", [Retrying, Paced, Breaker, Counting])
-def test_whatever_stands_around_an_oracle_shows_its_card_closes_it_and_travels(around):
+def test_whatever_stands_around_an_oracle_shows_its_card_closes_it_and_travels(
+    around: Callable[[Oracle], Oracle],
+) -> None:
     inner = Troubled()
     outer = around(inner)
     assert outer.card == inner.card
     outer.close()
-    assert inner.script == ["closed"]
+    assert inner.closed
     copy = travelled(around(Local(noisy)))
-    assert digests(copy.answer(Ask(DATA, seed=5))) == digests(Local(noisy).answer(Ask(DATA, seed=5)))
+    assert digests(copy, Ask(DATA, seed=5)) == digests(Local(noisy), Ask(DATA, seed=5))
 
 
 @pytest.mark.parametrize(
@@ -273,7 +292,7 @@ def test_whatever_stands_around_an_oracle_shows_its_card_closes_it_and_travels(a
         lambda: Breaker(Troubled(), 0),
     ],
 )
-def test_numbers_without_a_meaning_are_refused_at_birth(wrong):
+def test_numbers_without_a_meaning_are_refused_at_birth(wrong: Callable[[], Oracle]) -> None:
     with pytest.raises(InputError, match="must be"):
         wrong()
 
@@ -281,57 +300,57 @@ def test_numbers_without_a_meaning_are_refused_at_birth(wrong):
 # ---- recording and replaying
 
 
-def recorded(tmp_path, *asks):
-    path = tmp_path / "audit.recording"
+def recorded(folder: Path, *asks: Ask) -> Path:
+    path = folder / "audit.recording"
     recording = Recording(Local(noisy), path)
     for ask in asks:
         list(recording.answer(ask))
     return path
 
 
-def test_a_replay_answers_as_the_oracle_did_without_it(tmp_path):
+def test_a_replay_answers_as_the_oracle_did_without_it(tmp_path: Path) -> None:
     asks = [Ask(DATA, draws=3, seed=4), Ask(DATA, drop=(5,), seed=4), Ask(DATA, drop=(6,), seed=4)]
     replaying = Replaying(recorded(tmp_path, *asks))
     for ask in reversed(asks):
-        assert digests(replaying.answer(ask)) == digests(Local(noisy).answer(ask))
+        assert digests(replaying, ask) == digests(Local(noisy), ask)
     assert replaying.card == replace(Local(noisy).card, in_process=False)
-    assert digests(travelled(replaying).answer(asks[0])) == digests(Local(noisy).answer(asks[0]))
+    assert digests(travelled(replaying), asks[0]) == digests(Local(noisy), asks[0])
 
 
-def test_a_question_is_known_by_its_content_not_by_how_it_was_put(tmp_path):
+def test_a_question_is_known_by_its_content_not_by_how_it_was_put(tmp_path: Path) -> None:
     replaying = Replaying(recorded(tmp_path, Ask(DATA, drop=(5,), seed=4)))
     blind = Ask(DATA.without((5,)), seed=4)
-    assert digests(replaying.answer(blind)) == digests(Local(noisy).answer(blind))
+    assert digests(replaying, blind) == digests(Local(noisy), blind)
 
 
 @pytest.mark.parametrize(
     "other", [{"drop": (6,)}, {"seed": 5}, {"draws": 2}, {"about": (1, "male", 2.5)}, {"drop": ()}]
 )
-def test_an_unknown_question_is_refused_clearly(tmp_path, other):
+def test_an_unknown_question_is_refused_clearly(tmp_path: Path, other: dict[str, Any]) -> None:
     ask = Ask(DATA, drop=(5,), seed=4)
     replaying = Replaying(recorded(tmp_path, ask))
     with pytest.raises(OracleError, match="holds no answer to this question"):
         list(replaying.answer(replace(ask, **other)))
 
 
-def test_other_declarations_make_another_question(tmp_path):
+def test_other_declarations_make_another_question(tmp_path: Path) -> None:
     replaying = Replaying(recorded(tmp_path, Ask(DATA)))
     schema = Schema({**QUASI, "age": "category"}, "illness")
     with pytest.raises(OracleError, match="holds no answer"):
         list(replaying.answer(Ask(Dataset.from_frame(people(), schema))))
 
 
-def test_equal_questions_with_different_answers_are_replayed_in_their_order(tmp_path):
+def test_equal_questions_with_different_answers_are_replayed_in_their_order(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     path = tmp_path / "r"
     recording = Recording(Local(lambda frame: frame.sample(frac=1.0, random_state=rng)), path)
-    answers = [digests(recording.answer(Ask(DATA))) for _ in range(3)]
+    answers = [digests(recording, Ask(DATA)) for _ in range(3)]
     assert answers[0] != answers[1]
     replaying = Replaying(path)
-    assert [digests(replaying.answer(Ask(DATA))) for _ in range(4)] == [*answers, answers[-1]]
+    assert [digests(replaying, Ask(DATA)) for _ in range(4)] == [*answers, answers[-1]]
 
 
-def test_predictions_and_every_kind_of_cell_survive_a_recording_exactly(tmp_path):
+def test_predictions_and_every_kind_of_cell_survive_a_recording_exactly(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).dirichlet(np.ones(4), size=50)
     frame = pd.DataFrame({"a": [1.5, None, np.inf], "b": [True, False, True], "c": ["ü\n", "", None], "d": [1, 2, 3]})
     mixed = Table.from_frame(frame)
@@ -348,17 +367,19 @@ def test_predictions_and_every_kind_of_cell_survive_a_recording_exactly(tmp_path
 class Said:
     """Says one thing."""
 
-    def __init__(self, release):
-        self.release, self.card = release, Card("said")
+    card = Card("said")
 
-    def answer(self, ask):
+    def __init__(self, release: Release) -> None:
+        self.release = release
+
+    def answer(self, ask: Ask) -> Iterator[Release]:
         yield self.release
 
-    def close(self):
+    def close(self) -> None:
         pass
 
 
-def test_a_line_torn_by_a_crash_is_no_answer_and_the_recording_goes_on(tmp_path):
+def test_a_line_torn_by_a_crash_is_no_answer_and_the_recording_goes_on(tmp_path: Path) -> None:
     path = recorded(tmp_path, Ask(DATA, seed=1), Ask(DATA, seed=2))
     path.write_bytes(path.read_bytes()[:-40])
     list(Recording(Local(noisy), path).answer(Ask(DATA, seed=3)))
@@ -369,7 +390,7 @@ def test_a_line_torn_by_a_crash_is_no_answer_and_the_recording_goes_on(tmp_path)
         list(replaying.answer(Ask(DATA, seed=2)))
 
 
-def test_many_threads_record_whole_lines(tmp_path):
+def test_many_threads_record_whole_lines(tmp_path: Path) -> None:
     recording = Recording(Local(noisy), tmp_path / "r")
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda seed: list(recording.answer(Ask(DATA, seed=seed))), range(40)))
@@ -378,13 +399,13 @@ def test_many_threads_record_whole_lines(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "hello", '{"recording": 9, "card": {}}', '{"recording": 1, "card": {"x": 1}}'])
-def test_a_file_that_is_no_recording_is_refused(tmp_path, content):
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "r").write_text(content)
     with pytest.raises(InputError, match="recording"):
         Replaying(tmp_path / "r")
 
 
-def test_the_recording_of_another_oracle_is_not_continued(tmp_path):
+def test_the_recording_of_another_oracle_is_not_continued(tmp_path: Path) -> None:
     path = recorded(tmp_path, Ask(DATA))
     with pytest.raises(InputError, match="another oracle"):
         list(Recording(Local(decades), path).answer(Ask(DATA)))

@@ -19,6 +19,7 @@ from oracles.clients.persistent_command import PersistentCommand
 from oracles.wire.messages import Refused
 from tests.oracles.asking import digests, failure, leave_after_one_release, tables
 from tests.oracles.filters import dataset, decades, noisy, travelled
+from tests.oracles.gate import Gate
 from tests.waiting import text_of, wait_for_end
 
 ROOT = Path(__file__).parents[2]
@@ -297,23 +298,13 @@ def test_a_command_that_does_not_serve_is_told_at_once(
         PersistentCommand(command)
 
 
-def held(folder: Path) -> str:
-    """An anonymizer that says when it has begun, and goes on when it is let go."""
-    return f"""
-def held(frame):
-    open({str(folder / "begun")!r}, "w").write("yes")
-    while not os.path.exists({str(folder / "let go")!r}):
-        time.sleep(0.01)
-    return frame
-"""
-
-
 def test_closing_ends_the_process_also_under_a_thread_that_waits(framed: Opening, tmp_path: Path) -> None:
-    there = framed(kit("held", held(tmp_path)))
+    gate = Gate(tmp_path)
+    there = framed(kit("held", gate.source))
     pid = pid_of(there)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(failure, there)
-        text_of(tmp_path / "begun")
+        gate.wait_for_question()
         there.close()
         assert waiting.result().retryable
     wait_for_end(pid)
@@ -328,12 +319,13 @@ def test_an_oracle_can_be_sent_to_another_process(framed: Opening) -> None:
 
 
 def test_sigterm_lets_the_question_under_way_be_answered(framed: Opening, tmp_path: Path) -> None:
-    there = framed(kit("held", held(tmp_path)))
+    gate = Gate(tmp_path)
+    there = framed(kit("held", gate.source))
     pid = pid_of(there)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(digests, there, Ask(dataset()))
-        text_of(tmp_path / "begun")
+        gate.wait_for_question()
         os.kill(pid, signal.SIGTERM)
-        (tmp_path / "let go").touch()
+        gate.open()
         assert answer.result() == [dataset().digest]
     wait_for_end(pid)

@@ -3,6 +3,8 @@
 import io
 import json
 from email import message_from_bytes
+from email.message import Message
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,42 +12,46 @@ import pytest
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask
 from oracles.clients.table_api import TableApi
+from tests.oracles.asking import tables
 from tests.oracles.filters import dataset, decades, noisy, travelled
-from tests.oracles.servers import serving
+from tests.oracles.servers import Request, Server, serving
 
 DATA = dataset()
 CSV = {"Content-Type": "text/csv"}
 JSON = {"Content-Type": "application/json"}
 
 
-def csv_vendor(request):
+Reply = tuple[int, dict[str, str], bytes]
+
+
+def csv_vendor(request: Request) -> Reply:
     """Decades, or noise where a seed arrives in the query."""
     frame = pd.read_csv(io.BytesIO(request.body))
     released = noisy(frame, int(request.query["seed"][0])) if "seed" in request.query else decades(frame)
     return 200, CSV, released.to_csv(index=False).encode()
 
 
-def released(server, plain, **options):
+def released(server: Server, plain: dict[str, Any], **options: Any) -> pd.DataFrame:
     oracle = TableApi(server.address, plain=plain, **options)
-    (table,) = oracle.answer(Ask(DATA, seed=11))
+    (table,) = tables(oracle, Ask(DATA, seed=11))
     return table.to_frame()
 
 
-def texts(frame):
+def texts(frame: pd.DataFrame) -> dict[Any, list[Any]]:
     return frame.astype(str).to_dict("list")
 
 
 EXPECTED = texts(decades(DATA.table.to_frame()))
 
 
-def test_a_csv_is_posted_and_a_csv_comes_back():
+def test_a_csv_is_posted_and_a_csv_comes_back() -> None:
     with serving(csv_vendor) as server:
         assert texts(released(server, {"path": "/anonymize"})) == EXPECTED
     (request,) = server.requests
     assert (request.method, request.path, request.headers["content-type"]) == ("POST", "/anonymize", "text/csv")
 
 
-def test_connections_are_used_again():
+def test_connections_are_used_again() -> None:
     with serving(csv_vendor) as server:
         oracle = TableApi(server.address, plain={})
         assert len(list(oracle.answer(Ask(DATA, draws=5)))) == 5
@@ -56,10 +62,10 @@ def test_connections_are_used_again():
 
 
 @pytest.mark.parametrize("seed", ["query:seed", "header:X-Seed", "field:seed"])
-def test_the_seed_goes_where_the_vendor_wants_it(seed):
-    seen = []
+def test_the_seed_goes_where_the_vendor_wants_it(seed: str) -> None:
+    seen: list[str] = []
 
-    def vendor(request):
+    def vendor(request: Request) -> Reply:
         form = fields_of(request) if "multipart" in request.headers["content-type"] else {}
         seen.append(request.query.get("seed", [None])[0] or request.headers.get("x-seed") or form["seed"])
         return 200, CSV, b"age,illness\n1,flu\n"
@@ -72,15 +78,20 @@ def test_the_seed_goes_where_the_vendor_wants_it(seed):
     assert oracle.card.randomized
 
 
-def fields_of(request):
+def fields_of(request: Request) -> dict[str, str]:
+    """The fields of a form, as they were posted."""
     head = b"Content-Type: " + request.headers["content-type"].encode() + b"\r\n\r\n"
-    parts = message_from_bytes(head + request.body).get_payload()
-    names = [part.get_param("name", header="content-disposition") for part in parts]
-    return dict(zip(names, (part.get_payload(decode=True).decode() for part in parts), strict=True))
+    fields = {}
+    for part in message_from_bytes(head + request.body).get_payload():
+        assert isinstance(part, Message)
+        body = part.get_payload(decode=True)
+        assert isinstance(body, bytes)
+        fields[str(part.get_param("name", header="content-disposition"))] = body.decode()
+    return fields
 
 
-def test_a_form_carries_the_table_as_a_file_beside_other_fields():
-    def vendor(request):
+def test_a_form_carries_the_table_as_a_file_beside_other_fields() -> None:
+    def vendor(request: Request) -> Reply:
         form = fields_of(request)
         assert form["k"] == "5"
         return 200, CSV, decades(pd.read_csv(io.StringIO(form["upload"]))).to_csv(index=False).encode()
@@ -89,8 +100,8 @@ def test_a_form_carries_the_table_as_a_file_beside_other_fields():
         assert texts(released(server, {"field": "upload", "fields": {"k": 5}})) == EXPECTED
 
 
-def test_names_are_translated_there_and_back():
-    def vendor(request):
+def test_names_are_translated_there_and_back() -> None:
+    def vendor(request: Request) -> Reply:
         assert request.body.startswith(b"Alter,sex,weight kg,")
         frame = pd.read_csv(io.BytesIO(request.body)).rename(columns={"Alter": "age"})
         named = decades(frame).rename(columns={"age": "Alter"})
@@ -101,8 +112,8 @@ def test_names_are_translated_there_and_back():
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_json_records_are_posted_and_come_back(wrapped):
-    def vendor(request):
+def test_json_records_are_posted_and_come_back(wrapped: bool) -> None:
+    def vendor(request: Request) -> Reply:
         said = json.loads(request.body)
         assert not wrapped or said["k"] == "5"
         records = decades(pd.DataFrame(said["rows"] if wrapped else said)).to_dict("records")
@@ -113,23 +124,24 @@ def test_json_records_are_posted_and_come_back(wrapped):
         assert texts(released(server, {"format": "json-records", **keys})) == EXPECTED
 
 
-def test_a_job_is_asked_for_until_it_is_done():
-    times = []
+def test_a_job_is_asked_for_until_it_is_done() -> None:
+    results: list[Reply] = []
+    looks: list[Request] = []
 
-    def vendor(request):
+    def vendor(request: Request) -> Reply:
         if request.method == "POST":
-            times.append(csv_vendor(request))
+            results.append(csv_vendor(request))
             return 202, {"Location": "/jobs/1"}, b""
-        times.append(None)
-        return times[0] if len(times) > 3 else (202, {}, b"")
+        looks.append(request)
+        return results[0] if len(looks) == 3 else (202, {}, b"")
 
     with serving(vendor) as server:
         assert texts(released(server, {"interval": 0.02})) == EXPECTED
     assert [request.path for request in server.requests[1:]] == ["/jobs/1"] * 3
 
 
-def test_a_job_may_end_in_a_redirect_to_its_result():
-    def vendor(request):
+def test_a_job_may_end_in_a_redirect_to_its_result() -> None:
+    def vendor(request: Request) -> Reply:
         if request.method == "POST":
             return 202, {"Location": "/jobs/1"}, b""
         return (303, {"Location": "/results/1"}, b"") if request.path == "/jobs/1" else (200, CSV, b"age\n1\n")
@@ -138,7 +150,7 @@ def test_a_job_may_end_in_a_redirect_to_its_result():
         assert released(server, {"interval": 0.01})["age"].tolist() == ["1"]
 
 
-def test_a_job_that_is_never_done_ends_at_its_deadline():
+def test_a_job_that_is_never_done_ends_at_its_deadline() -> None:
     with (
         serving(lambda request: (202, {"Location": "/jobs/1"}, b"")) as server,
         pytest.raises(OracleError, match="was not done after 0.2 s") as caught,
@@ -148,7 +160,7 @@ def test_a_job_that_is_never_done_ends_at_its_deadline():
 
 
 @pytest.mark.parametrize("location", [None, "http://other.example/jobs/1"])
-def test_a_job_elsewhere_is_not_followed(location):
+def test_a_job_elsewhere_is_not_followed(location: str | None) -> None:
     headers = {"Location": location} if location else {}
     with serving(lambda request: (202, headers, b"")) as server, pytest.raises(OracleError, match="no Location on"):
         released(server, {})
@@ -165,7 +177,7 @@ def test_a_job_elsewhere_is_not_followed(location):
         ((401, {}, b""), "status 401; give the token"),
     ],
 )
-def test_a_reply_that_is_no_release_is_explained(reply, complaint):
+def test_a_reply_that_is_no_release_is_explained(reply: Reply, complaint: str) -> None:
     with serving(lambda request: reply) as server, pytest.raises(OracleError, match=complaint) as caught:
         released(server, {})
     assert not caught.value.retryable
@@ -183,7 +195,7 @@ def test_a_reply_that_is_no_release_is_explained(reply, complaint):
         (b"nope", "not JSON"),
     ],
 )
-def test_json_that_is_no_release_is_explained(body, complaint):
+def test_json_that_is_no_release_is_explained(body: bytes, complaint: str) -> None:
     with serving(lambda request: (200, JSON, body)) as server, pytest.raises(ReleaseError, match=complaint):
         released(server, {"format": "json-records"})
 
@@ -199,12 +211,12 @@ def test_json_that_is_no_release_is_explained(body, complaint):
         ({"seed": "field:seed", "format": "json-records"}, "say where that goes with request_key"),
     ],
 )
-def test_a_mapping_that_makes_no_sense_is_refused_at_birth(plain, complaint):
+def test_a_mapping_that_makes_no_sense_is_refused_at_birth(plain: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         TableApi("http://127.0.0.1:1", plain=plain)
 
 
-def test_a_plain_oracle_travels_by_recipe():
+def test_a_plain_oracle_travels_by_recipe() -> None:
     with serving(csv_vendor) as server:
         oracle = travelled(TableApi(server.address, plain={"path": "/a"}, name="vendor", randomized=False))
         assert len(list(oracle.answer(Ask(DATA)))) == 1

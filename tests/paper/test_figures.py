@@ -1,6 +1,9 @@
 """The shapes of the papers' figures, and the numbers that do not depend on their sample. Needs the real data."""
 
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,16 +20,23 @@ pytestmark = needs_data
 IN_FIVE = {**ADULT, "age": {"kind": "number", "bins": 5}, "hours-per-week": {"kind": "number", "bins": 5}}
 
 
+def data_folder() -> Path:
+    """Where the real data are; without them no test of this file runs."""
+    place = folder()
+    assert place is not None
+    return place
+
+
 def test_the_internet_survey_has_the_papers_records() -> None:
     """v2, Table 3: 9,799 records, 7,049 of them distinct in its columns."""
-    survey = pd.read_csv(folder() / "internet.csv")
+    survey = pd.read_csv(data_folder() / "internet.csv")
     survey = survey[survey["age"].astype(str) != "Not_Say"]
     assert len(survey) == 9_799
     assert len(survey.drop(columns="country").drop_duplicates()) == 7_049
 
 
 @pytest.mark.parametrize(("binning", "distinct", "deviation"), [("width", 3_130, 37), ("quantiles", 3_709, 29)])
-def test_the_number_of_distinct_records_after_quantising(binning, distinct, deviation) -> None:
+def test_the_number_of_distinct_records_after_quantising(binning: str, distinct: int, deviation: int) -> None:
     """The printed 2,952 lies nearer equal widths than quantiles, so both are offered."""
     quasi = {name: {**how, "binning": binning} if isinstance(how, dict) else how for name, how in IN_FIVE.items()}
     data = Dataset.from_frame(adult(10_000), Schema(quasi, "occupation"))
@@ -42,13 +52,14 @@ def test_fully_generalised_adult_leaves_the_last_entry_of_the_first_versions_tab
     assert report.verdict.epsilon == pytest.approx(9.96e-5, rel=0.01)
 
 
-def audited(oracle, size=2_000, quasi=ADULT, **options):
+def audited(oracle: Any, size: int = 2_000, quasi: Mapping[str, Any] = ADULT, **options: Any) -> dict[str, Any]:
+    """The statistics of an audit of so many people of Adult."""
     data = adult(size)
     return harness.audit(oracle, data, quasi=quasi, sensitive="occupation", epsilon=0.1, **options).statistics()
 
 
 @cache
-def mondrian(k=1, ell=None):
+def mondrian(k: int = 1, ell: int | None = None) -> dict[str, Any]:
     return audited(Mondrian(k=k, l=ell), workers=2)
 
 
@@ -92,7 +103,7 @@ def test_distances_are_those_of_the_naive_pipeline_on_adult() -> None:
 def test_as_many_people_matter_as_in_the_first_version() -> None:
     """v1 §3.4.2: 54 % of Adult lie above 10^-2.5 at k = 5, 3 % at ℓ = 5; its Mondrian cut along hierarchies."""
     trees = {
-        name: {"kind": "category", "hierarchy": folder() / "hierarchies" / f"adult-{name}.csv"}
+        name: {"kind": "category", "hierarchy": data_folder() / "hierarchies" / f"adult-{name}.csv"}
         for name in ("education", "marital-status", "native-country")
     }
     share = [

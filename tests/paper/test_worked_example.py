@@ -13,17 +13,18 @@ QUASI = {"age": "number", "gender": "category"}
 
 
 @pytest.fixture(scope="module")
-def report():
+def report() -> harness.Report:
     return harness.audit(
         Mondrian(k=2, cells="regions"), FIVE, quasi=QUASI, sensitive="disease", epsilon=0.5, model="conditional"
     )
 
 
-def test_table_1b_comes_out_exactly(report) -> None:
+def test_table_1b_comes_out_exactly(report: harness.Report) -> None:
     third, half = Fraction(1, 3), Fraction(1, 2)
-    present = [(1, 0), (1, 0), (2 * third, third), (2 * third, third), (2 * third, third)]
-    absent = [(half, half), (half, half), (1, 0), (half, half), (half, half)]
-    distance = [1, 1, 2 * third, third, third]
+    certain = (Fraction(1), Fraction(0))
+    present = [certain, certain, (2 * third, third), (2 * third, third), (2 * third, third)]
+    absent = [(half, half), (half, half), certain, (half, half), (half, half)]
+    distance = [Fraction(1), Fraction(1), 2 * third, third, third]
     assert report.plain["plan"]["secrets"] == [{"name": "disease", "values": ["Flu", "Cancer"]}]
     for finding, with_her, without, far in zip(report.findings, present, absent, distance, strict=True):
         assert finding.present == pytest.approx([float(p) for p in with_her], abs=1e-15)
@@ -32,7 +33,7 @@ def test_table_1b_comes_out_exactly(report) -> None:
         assert finding.lower == finding.distance == finding.upper
 
 
-def test_delta_of_the_example_is_one_and_its_witness_the_first_record(report) -> None:
+def test_delta_of_the_example_is_one_and_its_witness_the_first_record(report: harness.Report) -> None:
     assert report.verdict.epsilon == 1
     assert report.verdict.outcome is harness.Outcome.VIOLATED
     assert report.verdict.witness == 0
@@ -65,7 +66,7 @@ def test_the_first_versions_example_is_a_quarter_of_the_sum() -> None:
 
 
 @pytest.mark.parametrize(("name", "share"), [("sum", 1), ("half", 0.5), ("total-variation", 0.5), ("quarter", 0.25)])
-def test_every_named_distance_is_its_share_of_the_sum(name, share) -> None:
+def test_every_named_distance_is_its_share_of_the_sum(name: str, share: float) -> None:
     report = harness.audit(
         Mondrian(k=2, cells="regions"), FIVE, quasi=QUASI, sensitive="disease", epsilon=0.5, model="conditional",
         distance=name,

@@ -1,0 +1,84 @@
+"""The command `harness` as a process of its own, and an anonymizer that stops answering where a test wants it to."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.waiting import PATIENCE
+
+ROOT = Path(__file__).parent.parent
+ENDLESS = 10**6  # more answers than any run asks for
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+# A shell starts what runs in the background with SIGINT ignored, and a process inherits that. This restores the default
+# and then becomes the command; preexec_fn would do so between fork and exec, which is not safe with threads.
+INTERRUPTIBLE = (
+    "import os, signal, sys;"
+    "signal.signal(signal.SIGINT, signal.SIG_DFL);"
+    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+)
+
+PAUSING = '''
+import hashlib
+import time
+from pathlib import Path
+
+def f(df):
+    """The table as it is; every question is logged, and those beyond the allowed number wait for their answer."""
+    with open("asked.log", "a") as log:
+        log.write(hashlib.sha256(df.to_csv().encode()).hexdigest() + "\\n")
+    while len(Path("asked.log").read_text().split()) > int(Path("allowed").read_text() or 0):
+        time.sleep(0.01)
+    return df
+'''
+
+
+def run_harness(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "harness.cli", *words]
+    return subprocess.run(
+        command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+
+def start_harness(*words: str, cwd: Path) -> subprocess.Popen[str]:
+    """The command under way in a session of its own, with the default reaction to SIGINT."""
+    return subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, "-m", "harness.cli", *words],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Kills a process, unless it has ended, and waits for its end."""
+    with process:
+        process.kill()
+
+
+def allow_answers(folder: Path, count: int = ENDLESS) -> None:
+    """Says how many questions the pausing anonymizer answers, counted from the beginning of its log."""
+    (folder / "allowed").write_text(str(count))
+
+
+def asked(folder: Path) -> list[str]:
+    """The digest of every table that the pausing anonymizer was asked about, in order."""
+    log = folder / "asked.log"
+    return log.read_text().split() if log.exists() else []
+
+
+def processes_of_session(leader: int) -> list[int]:
+    """The processes that a process and its descendants started in its session and that have not ended."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _session(entry) == leader]
+
+
+def _session(process: Path) -> int | None:
+    try:
+        state, _, _, session = (process / "stat").read_text().rpartition(")")[2].split()[:4]
+        return int(session) if state != "Z" else None
+    except OSError:
+        return None

@@ -1,0 +1,190 @@
+"""The documentation says what the code does: its snippets run, its links lead somewhere, its reference is generated."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import harness
+from harness.auditing.config import load
+from harness.auditing.options import OPTIONS
+from harness.demo import comparison, five_people
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIRST_SCREEN = 35  # lines
+OUTCOMES = ("HOLDS", "VIOLATED", "INCONCLUSIVE")
+QUASI = {"age": "number", "zip": "category"}
+
+# What a block of audit.toml that shows only a part is completed with.
+REST = {
+    "[data]": 'path = "people.csv"\nsensitive = "disease"',
+    "[data.quasi]": 'age = "number"\nzip = "category"',
+    "[oracle]": 'address = "python:anonymizer:anonymize"',
+    "[claim]": "epsilon = 0.1",
+}
+EDUCATION = "primary;low;*\nsecondary;low;*\nbachelor;high;*\n"
+
+
+def people() -> pd.DataFrame:
+    """The invented people of all pages."""
+    numbers = range(240)
+    diseases = [("Flu", "Cold", "Cancer")[number % 5 % 3] for number in numbers]
+    return pd.DataFrame(
+        {
+            "age": [20 + number * 7 % 60 for number in numbers],
+            "zip": [("1010", "1020", "2340", "2500")[number * number % 7 % 4] for number in numbers],
+            "education": [("primary", "secondary", "bachelor")[number % 3] for number in numbers],
+            "grade": [("low", "middle", "high")[number % 4 % 3] for number in numbers],
+            "born": [f"{1 + number % 28:02d}/{1 + number % 12:02d}/{1940 + number % 60}" for number in numbers],
+            "patient_id": [number // 2 for number in numbers],
+            "last_year": ["Flu", *diseases[:-1]],
+            "disease": diseases,
+            "occupation": [("farmer", "nurse")[number % 11 % 2] for number in numbers],
+        }
+    )
+
+
+def anonymize(frame: pd.DataFrame) -> pd.DataFrame:
+    """A stand-in that keeps every promise: all quasi-identifiers are suppressed."""
+    known = [name for name in frame.columns if name not in ("disease", "occupation")]
+    return frame.assign(**dict.fromkeys(known, "*"))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [block for name, block in fenced if name == language]
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def write_modules(page: Path, folder: Path) -> None:
+    """The snippets that are files, and begin with their name."""
+    for block in blocks(page, "python"):
+        first = block.splitlines()[0]
+        if first.startswith("# ") and first.endswith(".py"):
+            (folder / first.removeprefix("# ")).write_text(block, encoding="utf-8")
+            sys.modules.pop(first.removeprefix("# ").removesuffix(".py"), None)
+
+
+def generator() -> ModuleType:
+    return importlib.import_module("generate")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder as the pages suppose it, which is also the current one."""
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "education.csv").write_text(EDUCATION, encoding="utf-8")
+    shares = pd.DataFrame({"Flu": 0.5, "Cold": 0.3, "Cancer": 0.2}, index=range(len(people())))
+    shares.to_csv(tmp_path / "prior.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_the_reference_is_what_its_generator_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert written == generator().reference(), "docs/reference.md is out of date: python docs/generate.py writes it"
+
+
+def test_every_option_of_the_file_is_a_keyword_of_audit_unless_it_says_otherwise() -> None:
+    keywords = set(inspect.signature(harness.audit).parameters)
+    assert {option.name for option in OPTIONS if not option.in_file_only} <= keywords
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        path, _, heading = target.partition("#")
+        linked = page.parent / path if path else page
+        assert linked.exists(), f"{named(page)} links to {target}"
+        if heading:
+            assert heading in headings(linked), f"{named(page)} links to {target}"
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_part_of_an_audit_file_on_a_page_can_be_loaded(page: Path, folder: Path) -> None:
+    write_modules(page, folder)
+    for number, block in enumerate(blocks(page, "toml")):
+        missing = {head: rest for head, rest in REST.items() if f"{head}\n" not in f"{uncommented(block)}\n"}
+        whole = "\n".join([*(f"{head}\n{rest}" for head, rest in missing.items()), block])
+        file = folder / f"audit{number}.toml"
+        file.write_text(whole, encoding="utf-8")
+        load(file).plan.spec()  # binds priors and distances to the data, too
+
+
+def uncommented(block: str) -> str:
+    return "\n".join(line.partition("#")[0].rstrip() for line in block.splitlines())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_the_python_snippets_of_a_page_run_and_print_what_it_quotes(
+    page: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: dict[str, Any] = {"anonymize": anonymize, "df": people(), "QUASI": QUASI, "__name__": "__main__"}
+    for block in blocks(page, "python"):
+        exec(compile(block, named(page), "exec"), given)
+    for name, test in list(given.items()):
+        if name.startswith("test_"):
+            test()
+    printed = capsys.readouterr().out.splitlines()
+    for quoted in blocks(page, ""):
+        if quoted.startswith(OUTCOMES) and page.name != "README.md":  # that one quotes the demo, see below
+            assert [line for line in quoted.splitlines() if line not in ["", *printed]] == []
+
+
+def test_the_first_screen_of_the_readme_has_the_command_of_the_demo_and_that_of_ci() -> None:
+    screen = README.splitlines()[:FIRST_SCREEN]
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (tests,) = (line for line in ci.splitlines() if "-m pytest" in line)
+    assert tests in screen
+    assert "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/harness demo" in screen
+
+
+def test_the_verdict_that_the_readme_quotes_is_that_of_the_demo() -> None:
+    assert str(five_people().verdict) in README.splitlines()
+
+
+@pytest.mark.slow
+def test_the_table_that_the_readme_quotes_is_that_of_the_demo() -> None:
+    for name, report in comparison(1000, 1).items():
+        (line,) = (line for line in README.splitlines() if line.startswith(f"  {name} "))
+        quoted = line.removeprefix(f"  {name}").split()
+        largest, mean = report.statistics()["largest"], report.statistics()["mean"]
+        numbers = (largest, report.result()["indifferentiability"]["upper"], mean)
+        expected = [report.verdict.outcome.name, *(f"{number:.4g}" for number in numbers), "record"]
+        assert quoted == [*expected, str(report.verdict.witness)]
+
+
+def test_every_file_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    files = [
+        f"/{(Path(place) / name).relative_to(ROOT)}"
+        for package in ("harness", "oracles", "proto", "tests", "docs")
+        for place, _, names in os.walk(ROOT / package)
+        for name in names
+    ]
+    for name in re.findall(r"`([\w/.]+\.(?:py|proto))`", text):
+        assert any(file.endswith(f"/{name}") for file in files), name
