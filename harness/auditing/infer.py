@@ -19,6 +19,7 @@ from harness.auditing.plan import Plan
 from harness.measuring.features import Floats
 from harness.measuring.models import PredictionError
 from harness.vocabulary.dataset import Record, Secret
+from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.release import Microdata, TrainingRows
 
 Pair = tuple[int, int]  # number of the adversary, of the secret
@@ -80,6 +81,12 @@ def _infer_once(
             inferred.uncovered[pair, place] += not answer.covered
     except PredictionError as error:
         inferred.failures[pair] = str(error)
+    except HarnessError:
+        raise
+    except Exception as error:
+        if adversary.is_built_in:
+            raise
+        raise InputError(f"adversary {adversary.name!r} raised {type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)

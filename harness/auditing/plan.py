@@ -193,7 +193,7 @@ class Plan:
                 "population": self.data.population,
                 "persons_digest": self.data.persons_digest,
             },
-            "quasi": {column.name: column.summary() for column in schema.quasi},
+            "quasi": [{"name": column.name, **column.summary()} for column in schema.quasi],
             "sensitive": [column.name for column in schema.sensitive],
             "joint": self.joint,
             "secrets": [{"name": secret.name, "values": list(secret.labels)} for secret in self.secrets],

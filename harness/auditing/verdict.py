@@ -66,6 +66,10 @@ class Circumstances:
     unit: str = "record"  # what a person is called where every row is one
     unprovable: frozenset[str] = frozenset()  # secrets whose distance has no confidence limits when δ = 0
 
+    @property
+    def oneself(self) -> str:
+        return "itself" if self.unit == "record" else "herself"
+
 
 Pair = tuple[str, str]  # names of adversary and secret
 
@@ -197,14 +201,14 @@ def _violation(finding: Finding, claim: Claim, around: Circumstances) -> str:
     who = _named(finding, around)
     if not _by_tail(finding, claim):
         return (
-            f"{who} moves the inference about itself by {_interval(finding)}; "
+            f"{who} moves the inference about {around.oneself} by {_interval(finding)}; "
             f"the claim allows less than {claim.epsilon:g}"
         )
     tail = finding.delta_at_epsilon
     assert tail is not None
     often = f"with probability {tail.value:.4g} (at least {tail.lower:.4g})"
     if around.coupled:
-        moved = f"{who} moves the inference about itself by {claim.epsilon:g} or more {often}"
+        moved = f"{who} moves the inference about {around.oneself} by {claim.epsilon:g} or more {often}"
     else:
         moved = (
             f"inferences about {who} from a draw with it and one without lie {claim.epsilon:g} or "
@@ -258,6 +262,6 @@ def _certified(certificate: Certificate | None, claim: Claim, around: Circumstan
 def _holding(worst: Finding, claim: Claim, around: Circumstances) -> str:
     often = f" with probability above {claim.delta:g}" if _by_tail(worst, claim) else ""
     return (
-        f"no {around.unit} of {around.population} moves the inference about itself by {claim.epsilon:g} or "
+        f"no {around.unit} of {around.population} moves the inference about {around.oneself} by {claim.epsilon:g} or "
         f"more{often}; the largest distance is {_interval(worst)}, of {_named(worst, around)}"
     )

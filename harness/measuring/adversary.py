@@ -73,6 +73,12 @@ class Adversary:
         """Whether training draws random numbers."""
         return self.model.randomized
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether all its parts are of this package, so that what goes wrong in them is a defect of ours."""
+        parts = (self.encoder, self.model, self.prior)
+        return all(type(part).__module__.partition(".")[0] == "harness" for part in parts)
+
     def for_data(self, data: Dataset, secrets: Sequence[Secret], frame: pd.DataFrame | None = None) -> Adversary:
         """The same adversary with an encoder and a prior that know the data, which is D itself.
 

@@ -44,7 +44,7 @@ def _facts(report: Plain) -> list[str]:
     """Who was asked about whom."""
     plan, card = report["plan"], Card(**report["oracle"]["card"])
     data, unit = plan["data"], _unit(report)
-    quasi = ", ".join(plan["quasi"])
+    quasi = ", ".join(column["name"] for column in plan["quasi"])
     secrets = ", ".join(f"{secret['name']} ({len(secret['values'])} values)" for secret in plan["secrets"])
     kind = "randomized" if card.randomized else "deterministic"
     people = f"{data['rows']} records"

@@ -110,3 +110,13 @@ def test_a_users_own_parts_enter_by_name(tmp_path: Path, monkeypatch: pytest.Mon
     ours = audit(chunks, encoder="bounds-hot", model=Bernoulli(alpha=0.5), distance="half")
     assert own.findings == ours.findings
     assert encoder_named("bounds-hot").name in own.verdict.adversary
+
+
+def test_a_users_own_part_that_raises_is_named_and_is_not_a_defect_of_ours() -> None:
+    @dataclass(frozen=True)
+    class Crashing(Stubborn):
+        def fit(self, features: Any, rows: Any, seed: int) -> Fitted:
+            raise ZeroDivisionError("nothing to divide by")
+
+    with pytest.raises(harness.InputError, match="adversary 'stubborn on tf-tf' raised ZeroDivisionError: nothing to"):
+        audit(chunks, model=Crashing())
