@@ -4,9 +4,10 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Value = TypeVar("Value")
 
@@ -21,6 +22,16 @@ def wait_until(condition: Callable[[], Value], seconds: float = PATIENCE) -> Val
         assert time.monotonic() < end, f"after {seconds:g} s the condition still gives {value!r}"
         time.sleep(POLL)
     return value
+
+
+@contextmanager
+def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process whose output is read; it is killed in the end, unless it has ended by itself."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def first_line(process: subprocess.Popen[str]) -> str:

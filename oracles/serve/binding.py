@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-import queue
 import signal
+import socket
 from contextlib import suppress
 from typing import Protocol
 
@@ -53,9 +53,18 @@ def until_stopped(server: Running, grace: float = 30.0) -> None:
     SIGINT counts also where it was ignored: a shell has it ignored by whatever it starts in the background, but
     whoever sends it to a server wants that to end. SIGHUP stays ignored where it was: that is what nohup is for.
     """
-    signals: queue.SimpleQueue[int] = queue.SimpleQueue()  # unlike an Event, it may be used while it is in use
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, _: signals.put(number))
-    signals.get()
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    here, there = socket.socketpair()
+    there.setblocking(False)
+    with here, there:
+        # The signal itself writes its number, in whatever thread: a lock or an event would miss one that comes
+        # while this thread is about to wait.
+        signal.set_wakeup_fd(there.fileno(), warn_on_full_buffer=False)
+        for number in numbers:
+            signal.signal(number, lambda *_: None)
+        while here.recv(1)[0] not in numbers:
+            pass
+        signal.set_wakeup_fd(-1)
     server.stop(grace)

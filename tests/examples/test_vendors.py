@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from harness.vocabulary.errors import OracleError
 from harness.vocabulary.oracle import Ask
 from oracles.middleware import Counting
 from tests.oracles.asking import tables
-from tests.waiting import first_line
+from tests.waiting import first_line, started
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUASI = {"age": "number", "sex": "category", "occupation": "category"}
@@ -54,12 +53,10 @@ def node(**environment: str) -> Iterator[str]:
     """The server on a free port; it says which in its first line."""
     command = ["node", str(EXAMPLES / "vendor-node" / "server.js")]
     environment = {**os.environ, "PORT": "0", **environment}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield first_line(process)
-        finally:
-            process.terminate()
-            assert process.wait(120) == 0
+    with started(command, env=environment) as process:
+        yield first_line(process)
+        process.terminate()
+        assert process.wait(120) == 0
 
 
 @needs_awk

@@ -17,7 +17,8 @@ import pytest
 from harness.executors import Cluster, Mapper, Processes, Serial, Threads
 from harness.executors.in_process import WINDOW
 from harness.executors.mapper import Answer, Pace
-from harness.executors.processes import MOST, ONE_EACH
+from harness.executors.processes import MOST
+from harness.measuring.one_thread import VARIABLES
 from harness.vocabulary.errors import HarnessError, InputError, OracleError
 from tests.waiting import first_line, is_running, wait_until
 
@@ -195,16 +196,23 @@ def test_the_function_travels_once_to_each_worker() -> None:
 
 
 def threads_of(_: int) -> dict[str, str | None]:
-    return {name: os.environ.get(name) for name in ONE_EACH}
+    return {name: os.environ.get(name) for name in VARIABLES}
 
 
 def test_workers_compute_with_one_thread_each_and_the_parent_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ONE_EACH:
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("MKL_NUM_THREADS", "3")  # somebody knows better
     (threads,) = Processes(1).map(threads_of, [0])
-    assert threads == {**dict.fromkeys(ONE_EACH, "1"), "MKL_NUM_THREADS": "3"}
-    assert [name for name in ONE_EACH if name in os.environ] == ["MKL_NUM_THREADS"]
+    assert threads == dict.fromkeys(VARIABLES, "1")
+    assert not any(name in os.environ for name in VARIABLES)
+
+
+def test_whoever_sets_the_number_of_threads_decides_for_the_workers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    (threads,) = Processes(1).map(threads_of, [0])
+    assert threads == {**dict.fromkeys(VARIABLES), "MKL_NUM_THREADS": "3"}
 
 
 def dying_at_three(number: int) -> int:

@@ -3,13 +3,15 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from harness.vocabulary.errors import InputError
 from oracles.serve.binding import host_and_port, is_loopback, require_token
-from tests.waiting import first_line
+from tests.waiting import first_line, started
 
 ROOT = Path(__file__).parents[2]
 SERVER = """
@@ -23,7 +25,7 @@ class Server:
         print("drained", grace, flush=True)
 
 def say_when_signals_are_handled():
-    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+    while signal.getsignal(signal.SIGHUP) is signal.SIG_DFL or signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         time.sleep(0.01)
     print("ready", flush=True)
 
@@ -32,25 +34,26 @@ until_stopped(Server(), 7.0)
 """
 
 
-def start(ignored: str) -> subprocess.Popen[str]:
+@contextmanager
+def serving(ignored: str) -> Iterator[subprocess.Popen[str]]:
     """A server whose shell has this signal ignored, as it does with INT for what runs in the background."""
     command = ["sh", "-c", f'trap \'\' {ignored}; exec "$0" -c "$1"', sys.executable, SERVER]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    with started(command, cwd=ROOT) as server:
+        assert first_line(server) == "ready"
+        yield server
 
 
 @pytest.mark.parametrize("ignored", ["INT", "USR1"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_server_that_is_told_to_stop_drains_also_in_the_background(number: signal.Signals, ignored: str) -> None:
-    with start(ignored) as server:
-        assert first_line(server) == "ready"
+    with serving(ignored) as server:
         server.send_signal(number)
         assert server.communicate(timeout=120)[0] == "drained 7.0\n"
         assert server.returncode == 0
 
 
 def test_a_server_under_nohup_outlives_its_terminal() -> None:
-    with start("HUP") as server:
-        assert first_line(server) == "ready"
+    with serving("HUP") as server:
         ignored = Path(f"/proc/{server.pid}/status").read_text().split("SigIgn:")[1].split()[0]
         assert int(ignored, 16) & 1 << signal.SIGHUP - 1
         server.send_signal(signal.SIGTERM)
@@ -58,8 +61,7 @@ def test_a_server_under_nohup_outlives_its_terminal() -> None:
 
 
 def test_signals_that_come_together_are_one() -> None:
-    with start("USR1") as server:
-        assert first_line(server) == "ready"
+    with serving("USR1") as server:
         for number in [signal.SIGTERM, signal.SIGINT] * 20:
             server.send_signal(number)
         assert server.communicate(timeout=120)[0] == "drained 7.0\n"

@@ -36,7 +36,7 @@ from tests.oracles.asking import digests, leave_after_one_release, tables
 from tests.oracles.asking import failure as failure_of
 from tests.oracles.filters import dataset, decades, noisy, travelled
 from tests.oracles.gate import Gate
-from tests.waiting import first_line
+from tests.waiting import first_line, started
 
 ROOT = Path(__file__).parents[2]
 
@@ -508,11 +508,7 @@ server = kit.serve(Local(held))
 print(server.address, flush=True)
 until_stopped(server, 120.0)
 """
-    command = [sys.executable, "-c", script]
-    with (
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process,
-        ThreadPoolExecutor(1) as pool,
-    ):
+    with started([sys.executable, "-c", script], cwd=ROOT) as process, ThreadPoolExecutor(1) as pool:
         client = GrpcOracle(first_line(process))
         answer = pool.submit(digests, client, Ask(dataset()))
         gate.wait_for_question()

@@ -8,7 +8,6 @@ import logging
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +32,7 @@ from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Question
 from tests.oracles.filters import dataset, decades, noisy
 from tests.oracles.gate import Gate
-from tests.waiting import first_line, wait_until
+from tests.waiting import first_line, started, wait_until
 
 DATA = dataset()
 BODY = json_form.dumped(json_form.json_dataset(DATA))
@@ -344,11 +343,7 @@ until_stopped(server, 120.0)
 print("ended")
 """
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-c", script]
-    with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process,
-        ThreadPoolExecutor(1) as pool,
-    ):
+    with started([sys.executable, "-c", script], env=environment) as process, ThreadPoolExecutor(1) as pool:
         server = Elsewhere(first_line(process))
         first = pool.submit(status_of, server)
         gate.wait_for_question()
