@@ -68,6 +68,14 @@ def test_every_package_that_is_imported_is_declared() -> None:
         assert {DISTRIBUTIONS.get(name, name) for name in foreign} <= declared, path
 
 
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    (command,) = [
+        line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("python3 -m venv")
+    ]
+    assert command.endswith("-m pytest")
+    assert f"\n{command}\n" in (ROOT / "README.md").read_text()
+
+
 def imported(path: Path) -> set[str]:
     """The packages that a file imports anywhere in it; what it imports by a text is not seen."""
     names: set[str] = set()

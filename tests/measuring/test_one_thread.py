@@ -1,6 +1,7 @@
 """Numerical libraries compute with one thread while an audit runs, unless the environment says otherwise."""
 
 import pytest
+import sklearn.neighbors  # noqa: F401  (brings the libraries whose threads are counted)
 from threadpoolctl import threadpool_info
 
 from harness.measuring.one_thread import VARIABLES, one_thread
