@@ -8,6 +8,7 @@ import argparse
 import dataclasses
 import inspect
 import os
+import signal
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,7 @@ import oracles
 from harness import cli
 from harness.auditing.options import ADVERSARY_KEYS, OPTIONS, sections
 from harness.auditing.verdict import Outcome
+from harness.cli.interruption import Interrupted
 from harness.measuring.adversary import ENCODER, MODEL, PANELS, PRIOR
 from harness.measuring.divergence.naming import ALIASES, EMD, FIXED, LAWS, divergence_named
 from harness.measuring.encoding import ENCODINGS, PairEncoder, encoder_named
@@ -356,7 +358,10 @@ def _exit_codes() -> str:
     rows += [
         (str(InputError.exit_code), "something you gave is wrong: a file, a column, an option, a journal"),
         (str(OracleError.exit_code), "the oracle failed, or sent something that is no release"),
-        (str(cli.INTERRUPTED), "interrupted; the same command goes on"),
+        *(
+            (str(Interrupted(number).exit_code), f"interrupted by {number.name}; the same command goes on")
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+        ),
         (str(cli.NO_READER), "nobody reads the output any more"),
         (str(cli.DEFECT), "a defect of the harness"),
     ]

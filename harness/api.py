@@ -106,6 +106,11 @@ def _dataset(
     person: str | None,
 ) -> Dataset:
     if isinstance(data, Dataset):
+        if quasi or sensitive or weight is not None or person is not None or missing != "error":
+            raise InputError(
+                "data is a Dataset, which has its columns declared in its schema; leave out quasi, sensitive, person, "
+                "weight and missing, or pass the DataFrame or file itself"
+            )
         return data
     schema = Schema(quasi, sensitive, weight, person)
     if isinstance(data, pd.DataFrame):

@@ -103,6 +103,14 @@ def test_reports_of_equal_audits_are_equal_to_the_byte() -> None:
     assert audit(jittered, draws=3).to_json() == audit(jittered, draws=3).to_json()
 
 
+def test_names_and_values_chosen_by_others_cannot_touch_the_terminal() -> None:
+    data = table().assign(ill=["\x1b[2Jflu", "none\nHOLDS"] * 15)
+    summary = audit(lambda rows: rows, data, adversaries=[{"name": "\x1b[31mred"}]).summary()
+    assert "\x1b" not in summary
+    assert "\nHOLDS" not in summary
+    assert "\\x1b[31mred" in summary
+
+
 def test_require_raises_for_a_test_suite() -> None:
     with pytest.raises(AssertionError, match="VIOLATED"):
         audit(lambda data: data, epsilon=1e-6).verdict.require()

@@ -135,6 +135,33 @@ def test_an_edited_file_is_refused_with_the_place(tmp_path: Path) -> None:
         assert place in str(error.value)
 
 
+def test_an_edit_that_leaves_every_number_the_same_is_found(tmp_path: Path) -> None:
+    """A digit more than a double can hold, or a zero at the end."""
+    report = audit(chunks, out=tmp_path)
+    path = tmp_path / "report.json"
+    number = json.dumps(report.findings[0].distance)
+    path.write_text(report.to_json().replace(f'"distance": {number},', f'"distance": {number}0,', 1))
+    assert json.loads(path.read_text()) == report.plain
+    with pytest.raises(harness.JournalError, match=rf"findings\[0\].distance is {number}0, but the journal proves"):
+        verify_report(tmp_path / "journal.jsonl", path)
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    report = audit(chunks, out=tmp_path)
+    path = tmp_path / "report.json"
+    twice = '"outcome": "holds", "outcome": "violated"'
+    path.write_text(report.to_json().replace('"outcome": "violated"', twice, 1))
+    with pytest.raises(harness.JournalError, match="the key 'outcome' stands twice"):
+        verify_report(tmp_path / "journal.jsonl", path)
+
+
+def test_a_report_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    audit(chunks, out=tmp_path)
+    (tmp_path / "report.json").write_text("[" * 100_000)
+    with pytest.raises(harness.JournalError, match="cannot be read as a report"):
+        verify_report(tmp_path / "journal.jsonl", tmp_path / "report.json")
+
+
 def test_a_report_of_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     for content, why in (("{}", "a report of format None"), ('{"format": 1}', "of format 1"), ("no", "not a report")):

@@ -18,7 +18,7 @@ from harness.auditing.events import Event, OracleProfile, Selected
 from harness.auditing.finding import Finding, plain_number, to_plain
 from harness.auditing.grid import epsilons
 from harness.auditing.plan import Claim
-from harness.auditing.probe import REPEATS, unlikelier_than
+from harness.auditing.probe import REPEATS
 from harness.auditing.state import AuditState
 from harness.auditing.verdict import Circumstances, Pair, Verdict, judge_pairs, overall
 from harness.measuring.tail import curve
@@ -258,10 +258,9 @@ def _assumptions(
             "the largest over her rows; the quasi-identifiers are what the adversary knows"
         )
     if any(selected.exact):
-        often = unlikelier_than(claim.confidence)
         lines.append(
-            f"f answered {REPEATS} equal questions equally and is treated as deterministic; that alone says only that "
-            f"different answers come less than {often:.0%} of the time; distances are then exact"
+            f"f answered {REPEATS} equal questions equally and is treated as deterministic: distances are then exact; "
+            "equal answers alone do not prove it"
         )
     if not all(selected.exact):
         lines.append(

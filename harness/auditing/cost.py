@@ -84,7 +84,7 @@ def estimate_cost(plan: Plan, oracle: Oracle, workers: int) -> Cost:
 def predicted_calls(plan: Plan, profile: OracleProfile, selected: Selected) -> int:
     """How often f is called by an audit that is not interrupted and in which every person needs every look."""
     items = work_items(plan, profile, in_random_order(plan, selected.examined))
-    rows = [[len(distinct_rows(plan.data, person)) for person in item] for item in items]
+    rows = [[len(distinct_rows(plan, person)) for person in item] for item in items]
     shared = calls_before_persons(plan, profile, selected.looks)
     return shared + calls_for_items(plan, profile, selected.looks, rows)
 

@@ -102,7 +102,7 @@ class Examination:
 
     def examine(self, person: int, present: Samples | None = None) -> Examined:
         """All measurements of one person; `present` is what f(D) predicts where that is known already."""
-        rows = distinct_rows(self.plan.data, person)
+        rows = distinct_rows(self.plan, person)
         if self.profile.card.releases == "predictions":
             return self._examine_predictions(person, rows, present)
         measured: list[Measurement] = []
@@ -162,7 +162,7 @@ class Examination:
         hers = self.plan.data.rows_of(person)
         for place, target in enumerate(targets):
             with_her, uncovered, failure = self._present(number, pair, target)
-            failure = failure or absent.failures.get(pair)
+            failure = failure or absent.failures.get((pair, place))
             if failure is not None:
                 yield Measurement(*pair, hers.index(target.index), failure=failure)
                 continue
@@ -176,13 +176,13 @@ class Examination:
         nothing = np.empty((0, 0))
         if not self.plan.adversaries[pair[0]].depends_on_target:
             known = self.predicted[number]
-            if pair in known.failures:
-                return nothing, 0, known.failures[pair]
-            place = known.places[target_key(self.plan, target)]
-            return known.arrays[pair][place], known.uncovered[pair][place], None
+            key = (pair, known.places[target_key(self.plan, target)])
+            if key in known.failures:
+                return nothing, 0, known.failures[key]
+            return known.samples[key], known.uncovered[key], None
         inferred = self._inferred_present(number, target)
-        if pair in inferred.failures:
-            return nothing, 0, inferred.failures[pair]
+        if (pair, 0) in inferred.failures:
+            return nothing, 0, inferred.failures[pair, 0]
         return inferred.samples(pair, 0), inferred.uncovered[pair, 0], None
 
     def _inferred_present(self, number: int, target: Record) -> Inferred:

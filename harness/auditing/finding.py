@@ -146,9 +146,10 @@ def to_plain(finding: Finding) -> dict[str, Any]:
         "rows": list(finding.rows),
         "adversary": finding.adversary,
         "secret": finding.secret,
-        "distance": plain_number(finding.distance),
-        "lower": plain_number(finding.lower),
-        "upper": plain_number(finding.upper),
+        **{
+            name: None if finding.failure is not None else plain_number(getattr(finding, name))
+            for name in ("distance", "lower", "upper")
+        },
         "exact": finding.exact,
         "draws": finding.draws,
         "look": finding.look,
@@ -169,8 +170,8 @@ def to_plain(finding: Finding) -> dict[str, Any]:
 def from_plain(entry: Mapping[str, Any], claim: Claim) -> Finding:
     """The finding that an entry of report.json holds."""
     plain = dict(entry)
-    for name in ("distance", "lower", "upper"):
-        plain[name] = float(plain[name])
+    for name, unknown in (("distance", 0.0), ("lower", 0.0), ("upper", math.inf)):
+        plain[name] = unknown if plain[name] is None else float(plain[name])
     for name in ("rows", "exceedances"):
         plain[name] = tuple(plain[name])
     for name in ("present", "absent", "per_value"):

@@ -8,7 +8,8 @@ again and again on the one release. Knows releases and targets, never an oracle.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,10 +17,11 @@ import numpy as np
 
 from harness.auditing.events import Look
 from harness.auditing.plan import Plan
+from harness.measuring.adversary import Adversary, Trained
 from harness.measuring.features import Floats
 from harness.measuring.models import PredictionError
 from harness.vocabulary.dataset import Record, Secret
-from harness.vocabulary.errors import HarnessError, InputError
+from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.release import Microdata, TrainingRows
 
 Pair = tuple[int, int]  # number of the adversary, of the secret
@@ -41,7 +43,7 @@ class Inferred:
 
     draws: dict[tuple[Pair, Place], list[Floats]] = field(default_factory=lambda: defaultdict(list))  # each [n]
     uncovered: Counter[tuple[Pair, Place]] = field(default_factory=Counter)  # draws without evidence about the target
-    failures: dict[Pair, str] = field(default_factory=dict)
+    failures: dict[tuple[Pair, Place], str] = field(default_factory=dict)  # why there is no usable prediction
 
     def samples(self, pair: Pair, place: Place) -> Floats:
         """What each draw says about one target.  # [draws, n]"""
@@ -67,26 +69,36 @@ def _infer_once(
     plan: Plan, pair: Pair, secret: Secret, rows: TrainingRows, targets: Sequence[Record], side: Side, draw: int,
     inferred: Inferred,
 ) -> None:  # fmt: skip
-    """One adversary trained on one release; if it cannot say anything usable, that is noted and the others go on."""
-    if pair in inferred.failures:
-        return
+    """One adversary trained on one release; where it says nothing usable, that is noted and the others go on."""
     adversary = plan.adversaries[pair[0]]
     seed = plan.model_seed(pair[0], side.look.number, draw, side=side.seeds) if adversary.randomized else 0
-    try:
-        for_everybody = None if adversary.depends_on_target else adversary.train(rows, None, seed)
-        for place, target in enumerate(targets):
-            trained = for_everybody or adversary.train(rows, target.raws, seed)
-            answer = trained.predict(target.raws, target.index, secret)
+    everybody: Trained | None = None
+    for place, target in enumerate(targets):
+        if (pair, place) in inferred.failures:
+            continue
+        try:
+            with _failures_of(adversary):
+                if adversary.depends_on_target or everybody is None:
+                    everybody = adversary.train(rows, target.raws if adversary.depends_on_target else None, seed)
+                answer = everybody.predict(target.raws, target.index, secret)
+        except PredictionError as error:
+            inferred.failures[pair, place] = str(error)
+        else:
             inferred.draws[pair, place].append(answer.probabilities)
             inferred.uncovered[pair, place] += not answer.covered
-    except PredictionError as error:
-        inferred.failures[pair] = str(error)
+
+
+@contextmanager
+def _failures_of(adversary: Adversary) -> Iterator[None]:
+    """Whatever a user's own part raises costs the prediction; what ours raise unasked is a defect, and shown as one."""
+    try:
+        yield
     except HarnessError:
         raise
     except Exception as error:
         if adversary.is_built_in:
             raise
-        raise InputError(f"adversary {adversary.name!r} raised {type(error).__name__}: {error}") from error
+        raise PredictionError(f"adversary {adversary.name!r} raised {type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +106,9 @@ class PresentPredictions:
     """What adversaries that train once for everybody infer from f(D), about every target of an audit."""
 
     places: dict[tuple[int, ...], Place]  # of a target, by `target_key`
-    arrays: dict[Pair, Floats]  # [targets, draws, n]
-    uncovered: dict[Pair, tuple[int, ...]]  # per target
-    failures: dict[Pair, str]
+    samples: dict[tuple[Pair, Place], Floats]  # [draws, n]
+    uncovered: dict[tuple[Pair, Place], int]
+    failures: dict[tuple[Pair, Place], str]
 
 
 def target_key(plan: Plan, target: Record) -> tuple[int, ...]:
@@ -112,15 +124,9 @@ def infer_present(
     """The predictions from f(D) of adversaries whose encoding does not depend on the target, for all targets."""
     distinct = {target_key(plan, target): target for target in reversed(targets)}
     inferred = infer(plan, adversaries, releases, list(distinct.values()), side)
-    pairs = [
-        (adversary, secret)
-        for adversary in adversaries
-        for secret in range(len(plan.secrets))
-        if (adversary, secret) not in inferred.failures
-    ]
     return PresentPredictions(
         places={key: place for place, key in enumerate(distinct)},
-        arrays={pair: np.stack([inferred.samples(pair, place) for place in range(len(distinct))]) for pair in pairs},
-        uncovered={pair: tuple(inferred.uncovered[pair, place] for place in range(len(distinct))) for pair in pairs},
+        samples={key: np.stack(draws) for key, draws in inferred.draws.items() if key not in inferred.failures},
+        uncovered=dict(inferred.uncovered),
         failures=inferred.failures,
     )

@@ -83,6 +83,8 @@ class Plan:
             _require("records", self.records, expected, lambda records: 1 <= records <= people, int)
         if self.budget is not None and self.records != "all":
             raise InputError("a budget chooses the records itself; give either a budget or a number of records")
+        if not isinstance(self.joint, bool):
+            raise InputError(f"joint must be true or false, not {self.joint!r}")
         if not self.adversaries:
             raise InputError("no adversary is declared; name at least one encoder and model, or leave the default")
         bound = (adversary.for_data(self.data, self.secrets) for adversary in self.adversaries)
@@ -96,6 +98,12 @@ class Plan:
     @cached_property
     def divergences(self) -> tuple[Divergence, ...]:
         """How predictions of each secret are compared."""
+        for secret in self.secrets:
+            if self.divergence.spec().get("ground") == "ordered" and not secret.is_ordered:
+                raise InputError(
+                    f'ground = "ordered" needs an order of the values of {secret.name!r}, which are no numbers; '
+                    "give it: ground = { order = [lowest, …, highest] }"
+                )
         return tuple(self.divergence.for_values(secret.labels) for secret in self.secrets)
 
     @cached_property

@@ -22,18 +22,13 @@ from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.table import Table
 
-REPEATS = 5  # equal questions, see `unlikelier_than`
+REPEATS = 5  # equal questions
 SMALLER = 2  # questions about one table of the size of D⁻ⁱ
 VARIED = 20  # draws of one question that a randomized oracle is asked for
 PURPOSE = "probe"
 
 FEWEST_HALVES, PERMUTATIONS, SUSPICIOUS = 20, 1999, 0.001  # of the test for drift
 MOST_LATE = 100  # draws of f(D) at the end
-
-
-def unlikelier_than(confidence: float) -> float:
-    """What REPEATS equal answers prove: different ones come no more often than this."""
-    return float(1 - (1 - confidence) ** (1 / REPEATS))
 
 
 def probe(plan: Plan, oracle: Oracle) -> OracleProfile:

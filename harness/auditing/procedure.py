@@ -192,7 +192,7 @@ class _Course:
         once = [one for one in question.adversaries if not self.plan.adversaries[one].depends_on_target]
         if not once:
             return PresentPredictions({}, {}, {}, {})
-        rows = [row for person in self.selected.examined for row in distinct_rows(self.plan.data, person)]
+        rows = [row for person in self.selected.examined for row in distinct_rows(self.plan, person)]
         targets = [question.data.record(row) for row in rows]
         releases = self._read(number, self._tables(_purpose(look), number))
         return infer_present(self.plan, once, releases, targets, self._side(look, "present"))
@@ -212,13 +212,14 @@ class _Course:
                 late = self._infer_about_first(LATE, look)
         yield self._record(Closed(closing_notes(self.plan, self.oracle, self.profile, early, late)))
 
-    def _infer_about_first(self, purpose: str, look: Look) -> Samples:
-        """What draws of f(D) say about the first person, to the first adversary, of the first secret."""
+    def _infer_about_first(self, purpose: str, look: Look) -> Samples | None:
+        """What draws of f(D) say about the first person, to the first adversary, of the first secret, if anything."""
         question = self.plan.questions[0]
         target = question.data.record(self.plan.data.rows_of(self.selected.persons[0])[0])
         releases = self._read(0, self._tables(purpose, 0))
         inferred = infer(self.plan, question.adversaries[:1], releases, [target], self._side(look, "present"))
-        return Samples(inferred.samples((question.adversaries[0], 0), 0))
+        pair = (question.adversaries[0], 0)
+        return None if (pair, 0) in inferred.failures else Samples(inferred.samples(pair, 0))
 
     def _predict(self, purpose: str, look: Look) -> Samples:
         """What f(D) predicts about the first person."""

@@ -108,7 +108,8 @@ def _choose(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> tuple
 def _affordable(plan: Plan, profile: OracleProfile, budget: int) -> int:
     """How many persons a budget of calls buys, when none of them is settled before the last look."""
     looks = schedule(plan, profile, plan.data.population)
-    shared, each = calls_before_persons(plan, profile, looks), calls_per_person(plan, profile, looks)
+    most_rows = max(len(distinct_rows(plan, person)) for person in range(plan.data.population))
+    shared, each = calls_before_persons(plan, profile, looks), calls_per_person(plan, profile, looks, most_rows)
     affordable = (budget - shared) // each
     if affordable < 1:
         raise InputError(f"a budget of {budget} calls buys no record; this audit needs at least {shared + each}")
@@ -157,10 +158,12 @@ def _source_rows(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[int, ..
     return tuple(tuple(data.row(row) for row in data.rows_of(person)) for person in persons)
 
 
-def distinct_rows(data: Dataset, person: int) -> tuple[int, ...]:
-    """One row of D for each different tuple of quasi-identifiers that a person has."""
-    rows = data.rows_of(person)
-    if len(rows) == 1:
+def distinct_rows(plan: Plan, person: int) -> tuple[int, ...]:
+    """One row of D for each different thing an adversary knows of a person: her quasi-identifiers, or her rows one by
+    one where a prior tells them apart.
+    """
+    data, rows = plan.data, plan.data.rows_of(person)
+    if len(rows) == 1 or any(adversary.prior.per_record for adversary in plan.adversaries):
         return rows
     known = np.stack(data.codes[: len(data.schema.quasi)])[:, list(rows)]
     _, first = np.unique(known, axis=1, return_index=True)
@@ -189,7 +192,7 @@ def work_items(plan: Plan, profile: OracleProfile, ordered: list[int]) -> list[t
     items: list[list[int]] = []
     latest: object = None
     for person in ordered:
-        rows = distinct_rows(plan.data, person)
+        rows = distinct_rows(plan, person)
         known = plan.data.record(rows[0]).codes if len(rows) == 1 else None
         if known is not None and known == latest and len(items[-1]) < TOGETHER:
             items[-1].append(person)

@@ -27,18 +27,43 @@ def recompile(journal: Path) -> dict[str, Any]:
 def verify_report(journal: Path, report: Path) -> dict[str, Any]:
     """The report that the journal proves; the file must say the same in every leaf, and nothing else."""
     proven = recompile(journal)
+    written = json.dumps(proven, allow_nan=False) + "\n"
     try:
         text = report.read_text(encoding="utf-8")
-        if text == json.dumps(proven, allow_nan=False) + "\n":  # byte for byte what a run writes
+        if text == written:  # byte for byte what a run writes
             return proven
-        claimed = json.loads(text)
-    except (OSError, ValueError) as error:
+        different = list(differences(_with_spelled_numbers(text), _with_spelled_numbers(written)))
+    except (OSError, ValueError, RecursionError) as error:
         raise JournalError(f"{report}: cannot be read as a report: {error}") from None
-    different = list(differences(claimed, json.loads(json.dumps(proven))))
     if different:
         more = f" (and {len(different) - MOST_DIFFERENCES} more)" if len(different) > MOST_DIFFERENCES else ""
         raise JournalError(f"{report}: not what the journal proves: {'; '.join(different[:MOST_DIFFERENCES])}{more}")
     return proven
+
+
+def _with_spelled_numbers(text: str) -> Any:
+    """JSON with its numbers as they are written, since 0.30 and 0.3 are one number.
+
+    A key that stands twice in one object is refused: readers differ in which of the two they take.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        twice = next((key for key in keys if keys.count(key) > 1), None)
+        if twice is not None:
+            raise ValueError(f"the key {twice!r} stands twice in one object")
+        return dict(pairs)
+
+    return json.loads(text, parse_float=Spelled, parse_int=Spelled, object_pairs_hook=once)
+
+
+class Spelled(str):
+    """A number as it is written; prints without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def differences(claimed: Any, proven: Any, place: str = "") -> Iterator[str]:

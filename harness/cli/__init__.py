@@ -7,28 +7,30 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from harness.cli.interruption import Interrupted, interruptible
 from harness.vocabulary.errors import HarnessError
 
-INTERRUPTED = 130
 DEFECT, NO_READER = 70, 141  # EX_SOFTWARE; as a shell reports SIGPIPE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 130 interrupted."""
+    """Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted."""
     chosen = _parser().parse_args(arguments)
     module, _, name = chosen.perform.partition(":")
-    perform: Callable[[argparse.Namespace], int] = getattr(import_module(f"harness.cli.{module}"), name)
     try:
-        return perform(chosen)
+        with interruptible():
+            perform: Callable[[argparse.Namespace], int] = getattr(import_module(f"harness.cli.{module}"), name)
+            return perform(chosen)
     except HarnessError as error:
         tell(f"error: {error}")
         return error.exit_code
-    except KeyboardInterrupt:
-        tell("interrupted")
-        return INTERRUPTED
+    except Interrupted as interruption:
+        tell(f"interrupted by {interruption}")
+        return interruption.exit_code
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NO_READER
@@ -40,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def tell(text: str) -> None:
     """A line for the person at the terminal, on standard error."""
-    print(f"harness: {text}", file=sys.stderr)
+    with suppress(OSError):  # the terminal may be gone: SIGHUP says so
+        print(f"harness: {text}", file=sys.stderr)
 
 
 def allow_imports_beside(file: Path) -> None:

@@ -13,11 +13,11 @@ from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.journal import entries
 from harness.auditing.verify import recompile, verify_report
-from harness.cli import INTERRUPTED, allow_imports_beside, tell
+from harness.cli import allow_imports_beside, tell
 from harness.demo import show
 from harness.executors import choose_executor
 from harness.report import Report
-from harness.vocabulary.errors import HarnessError, InputError
+from harness.vocabulary.errors import HarnessError, InputError, JournalError
 from harness.vocabulary.oracle import Oracle
 
 
@@ -59,9 +59,8 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         report = run_audit(file.plan, oracle, executor, out=out, source=source, reveal=chosen.reveal)
     except (KeyboardInterrupt, HarnessError) as error:
-        _tell_what_is_kept(chosen.file, out)
-        if isinstance(error, KeyboardInterrupt):
-            return INTERRUPTED
+        if not isinstance(error, JournalError):  # which refuses just that
+            _tell_what_is_kept(chosen.file, out)
         raise
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
     tell(f"{len(report.findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")

@@ -23,7 +23,12 @@ def summary(report: Plain, records: Mapping[int, Sequence[Mapping[str, Any]]] | 
     parts += [*_result(report, result), ""]
     if "statistics" in result:
         parts += [*_decades(result), "", *_worst(report, result, records or {})]
-    return "\n".join([*parts, *_small_print(report)])
+    return "\n".join(map(_printable, [*parts, *_small_print(report)]))
+
+
+def _printable(line: str) -> str:
+    """A line without what could move the cursor or change its colour: names in it were chosen by others."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
 
 
 def result_of(report: Plain, adversary: str, secret: str) -> Plain:
@@ -70,14 +75,16 @@ def _draws(report: Plain) -> str:
 
 def _panel(report: Plain) -> list[str]:
     """One line for each adversary and secret."""
-    width = max(len(result["adversary"]) for result in report["results"])
-    depth = max(len(result["secret"]) for result in report["results"])
+    width = max(len("adversary"), *(len(result["adversary"]) for result in report["results"]))
+    depth = max(len("secret"), *(len(result["secret"]) for result in report["results"]))
     lines = [
         f"  {'adversary':<{width}}  {'secret':<{depth}}  {'verdict':<13} {'largest':>9} {'at most':>9} {'mean':>9}"
     ]
     for result in report["results"]:
         row = f"  {result['adversary']:<{width}}  {result['secret']:<{depth}}  {result['verdict']['outcome']:<13}"
-        if "statistics" in result:
+        if "statistics" not in result:
+            row += f"  {result['verdict']['reason']}"
+        else:
             numbers = (result["statistics"]["largest"], result["indifferentiability"]["upper"])
             row += "".join(f" {_number(number):>9}" for number in (*numbers, result["statistics"]["mean"]))
         lines.append(row)
@@ -96,11 +103,11 @@ def _result(report: Plain, result: Plain) -> list[str]:
     if "statistics" not in result:
         return _lines({**facts, "failed": f"no {_unit(report)} could be measured"})
     numbers = result["statistics"]
-    shares = "   ".join(f"{share:.1%} at ≥ {limit}" for limit, share in numbers["share_at_or_above"].items())
+    shares = "   ".join(f"≥ {limit}: {share:.1%}" for limit, share in numbers["share_at_or_above"].items())
     facts |= {
         "distance": f"largest {_number(numbers['largest'])}   mean {_number(numbers['mean'])} ± "
         f"{_number(numbers['deviation'])}   ({result['distance']})",
-        f"{_unit(report)}s": shares,
+        "shares": f"of {_unit(report)}s at a distance   {shares}",
         "predictions": f"{numbers['share_of_changed_predictions']:.1%} of {_unit(report)}s change the adversary's most "
         "likely value",
     }
@@ -143,7 +150,7 @@ def _worst(report: Plain, result: Plain, records: Mapping[int, Sequence[Mapping[
         for finding in report["findings"]
         if (finding["adversary"], finding["secret"]) == (result["adversary"], result["secret"])
     ]
-    moving = [finding for finding in mine if float(finding["distance"]) > 0 and finding["failure"] is None]
+    moving = [finding for finding in mine if finding["failure"] is None and float(finding["distance"]) > 0]
     worst = sorted(moving, key=lambda finding: (-float(finding["distance"]), finding["person"]))[:WORST]
     if not worst:
         return [f"  no {_unit(report)} moves it at all"]

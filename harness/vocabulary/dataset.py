@@ -43,6 +43,8 @@ class Secret:
     columns: tuple[int, ...]  # positions among the sensitive columns
     sizes: tuple[int, ...]  # of their domains
     labels: tuple[str, ...]  # one per (joint) value; their order fixes the coordinates of every prediction
+    is_ordered: bool = False  # whether that order means something: numbers, or a declared order
+    ranks: tuple[int, ...] = ()  # of each value when the values are sorted, as scikit-learn numbers its classes
 
     @property
     def values(self) -> int:
@@ -198,8 +200,12 @@ class Dataset:
         name = " | ".join(self.schema.sensitive[column].name for column in columns)
         sizes = tuple(map(len, domains))
         _check_values(f"the secret {name!r}", sizes)
-        labels = tuple(" | ".join(str(raw) for raw in joint) for joint in product(*domains))
-        return Secret(name, columns, sizes, labels)
+        joints = list(product(*domains))
+        labels = tuple(" | ".join(str(raw) for raw in joint) for joint in joints)
+        numbers = all(isinstance(raw, int | float) for domain in domains for raw in domain)
+        ordered = len(columns) == 1 and (numbers or bool(self.schema.sensitive[columns[0]].order))
+        place = sorted(range(len(joints)), key=lambda one: joints[one] if numbers else labels[one])
+        return Secret(name, columns, sizes, labels, ordered, tuple(np.argsort(place).tolist()))
 
     @cached_property
     def sensitive_domain(self) -> tuple[tuple[Raw, ...], ...]:
@@ -273,7 +279,7 @@ def _bind(
 ) -> tuple[Reading, npt.NDArray[np.int32]]:
     """The column's reading with its domain, given or found, and every row as a position in that domain.
 
-    A sensitive domain stands in its declared order, or in the order of first appearance.
+    A sensitive domain stands in its declared order, numbers from the smallest, else in the order of appearance.
     """
     if domain is None:
         cells = cells.canonical()
@@ -283,8 +289,10 @@ def _bind(
         untyped = column.untyped(cells.palette.tolist())
         raws = _typed(untyped, cells)
         known = raws if domain is None else domain
-        as_seen = replace(untyped, domain=tuple(dict.fromkeys(known)))
-        reading = as_seen if secret and not column.order else column.reading(untyped, known)
+        if secret and not column.order:
+            reading = replace(untyped, domain=_as_seen_or_rising(known))
+        else:
+            reading = column.reading(untyped, known)
     except InputError as error:
         raise InputError(f"column {column.name!r}: {error}") from None
     place = {raw: position for position, raw in enumerate(reading.domain)}
@@ -293,6 +301,13 @@ def _bind(
         raise InputError(f"column {column.name!r}: raw value {unknown!r} is not in the domain it was given")
     positions = np.array([place[raw] for raw in raws], dtype=np.int32)
     return reading, positions[cells.codes]  # a missing cell's -1 picks the last entry, MISSING
+
+
+def _as_seen_or_rising(raws: Sequence[Raw]) -> tuple[Raw, ...]:
+    """Each value once: numbers from the smallest to the largest, anything else in the order of first appearance."""
+    distinct = tuple(dict.fromkeys(raws))
+    numbers = [raw for raw in distinct if isinstance(raw, int | float)]
+    return tuple(sorted(numbers)) if len(numbers) == len(distinct) else distinct
 
 
 def _typed(untyped: Reading, cells: Cells) -> list[Raw]:

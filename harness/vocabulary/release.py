@@ -68,9 +68,10 @@ class Microdata:
         labels = secret.codes(self.sensitive)
         known = labels >= 0
         if known.all():
-            return TrainingRows(self.quasi, labels, secret.values, self.weights)
+            return TrainingRows(self.quasi, labels, secret.values, self.weights, secret.ranks)
         quasi = tuple(CellIds(column.lexicon, column.ids, column.codes[known]) for column in self.quasi)
-        return TrainingRows(quasi, labels[known], secret.values, None if self.weights is None else self.weights[known])
+        weights = None if self.weights is None else self.weights[known]
+        return TrainingRows(quasi, labels[known], secret.values, weights, secret.ranks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,17 @@ class TrainingRows:
     labels: Codes  # [rows], positions among the values of the secret
     values: int  # n, how many values there are
     weights: Floats | None = None  # [rows]
+    ranks: tuple[int, ...] = ()  # of each value when the values are sorted; empty: they are
+
+    @property
+    def sorted_labels(self) -> Codes:
+        """Each row's position among the sorted values: the order in which scikit-learn sees classes.  # [rows]"""
+        return np.array(self.ranks, dtype=np.int32)[self.labels] if self.ranks else self.labels
+
+    @property
+    def in_sorted_order(self) -> npt.NDArray[np.int64]:
+        """The values from the first to the last when sorted.  # [n]"""
+        return np.argsort(self.ranks) if self.ranks else np.arange(self.values)
 
     @cached_property
     def class_weights(self) -> Floats:
@@ -115,6 +127,13 @@ class Lexicon:
         self._by_value: dict[Value, int] = {}
         self._values: list[Value] = []
         self._worked_out: dict[Hashable, npt.NDArray[Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the lock, which cannot travel."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
     def ids(self, cells: Cells) -> npt.NDArray[np.int64]:
         """The lexicon's number of each cell of the palette; cells never seen are read now."""

@@ -212,6 +212,8 @@ class Schema:
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)
         object.__setattr__(self, "person", person)
+        if person is not None and not isinstance(person, str):
+            raise InputError(f"person must name the column that says whose row it is, not {person!r:.80}")
         self._check()
 
     def _check(self) -> None:

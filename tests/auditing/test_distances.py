@@ -64,6 +64,23 @@ def test_an_infinite_distance_breaks_every_claim_and_can_be_printed() -> None:
     assert "by inf; the claim allows less than 1e+06" in report.summary()
 
 
+def test_ordered_values_are_numbers_or_have_a_declared_order() -> None:
+    """The distance must not depend on which value happens to come first in the data."""
+    ordered = pd.DataFrame({"age": [1, 2, 3, 4, 5], "s": [1, 2, 3, 4, 5]})
+    mixed = ordered.iloc[[2, 0, 4, 1, 3]].reset_index(drop=True)
+    options: dict[str, Any] = {"quasi": {"age": "number"}, "sensitive": "s", "epsilon": 2.4, "model": "conditional"}
+    emd = {"name": "emd", "ground": "ordered"}
+    by_age = [
+        {data["age"][one.person]: one.distance for one in report.findings}
+        for data in (ordered, mixed)
+        for report in [harness.audit(lambda rows: rows, data, distance=emd, **options)]
+    ]
+    assert by_age[0] == pytest.approx(by_age[1])
+    assert by_age[0][3] == pytest.approx(1.5)
+    with pytest.raises(harness.InputError, match="ground = \"ordered\" needs an order of the values of 'ill'"):
+        audit(chunks, distance=emd)
+
+
 def test_an_unknown_distance_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(harness.InputError, match="helinger.*did you mean 'hellinger'"):
         audit(chunks, distance="helinger")

@@ -118,5 +118,8 @@ def test_a_users_own_part_that_raises_is_named_and_is_not_a_defect_of_ours() -> 
         def fit(self, features: Any, rows: Any, seed: int) -> Fitted:
             raise ZeroDivisionError("nothing to divide by")
 
-    with pytest.raises(harness.InputError, match="adversary 'stubborn on tf-tf' raised ZeroDivisionError: nothing to"):
-        audit(chunks, model=Crashing())
+    report = audit(chunks, adversaries=[{"model": Crashing()}, {"model": "conditional"}])
+    failed = report.verdicts["stubborn on tf-tf", "ill"]
+    assert failed.outcome is harness.Outcome.INCONCLUSIVE
+    assert "adversary 'stubborn on tf-tf' raised ZeroDivisionError: nothing to divide by" in failed.reason
+    assert report.verdicts["conditional on tf-tf", "ill"] == audit(chunks, model="conditional").verdict

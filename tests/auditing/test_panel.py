@@ -140,6 +140,44 @@ def test_a_model_that_fails_costs_its_own_verdict_and_no_other() -> None:
     assert report.verdicts["conditional on tf-tf", "ill"] == audit(chunks, model="conditional").verdict
 
 
+def test_one_bad_prediction_costs_one_person_and_no_other() -> None:
+    class Choosy(DecisionTreeClassifier):  # type: ignore[misc]  # scikit-learn has no types
+        def predict_proba(self, rows: Any) -> Any:
+            answer = super().predict_proba(rows)
+            return answer * np.nan if rows[0, 0] > 0.9 else answer
+
+    data = table()
+    oldest = int((data["age"] > 20 + 0.9 * (data["age"].max() - data["age"].min())).sum())
+    report = audit(chunks, data, model=Choosy(random_state=0), encoder="bounds-hot")
+    failed = [finding for finding in report.findings if finding.failure is not None]
+    assert 0 < len(failed) <= oldest + 2
+    assert all(one["distance"] is None for one in report.plain["findings"] if one["failure"] is not None)
+    assert report.verdict.outcome is harness.Outcome.VIOLATED
+
+
+def test_a_model_that_cannot_be_trained_costs_its_own_verdict_and_no_other() -> None:
+    """Nearest neighbours take no weights, and need five rows."""
+
+    def counted(data: pd.DataFrame) -> pd.DataFrame:
+        return data.assign(count=1)
+
+    report = audit(counted, panel="standard", draws=2, records=1)
+    assert "takes no sample_weight" in report.verdicts["neighbours on bounds-hot", "ill"].reason
+    assert report.verdicts["tree on bounds-hot", "ill"].outcome is not None
+    assert "statistics" in report.result("tree on bounds-hot", "ill")
+
+
+def test_an_unseeded_f_whose_first_adversary_says_nothing_is_audited_to_the_end() -> None:
+    rng = np.random.default_rng(0)
+
+    class Silent(DecisionTreeClassifier):  # type: ignore[misc]  # scikit-learn has no types
+        def predict_proba(self, rows: Any) -> Any:
+            return super().predict_proba(rows) * np.nan
+
+    report = audit(lambda data: jittered(data, rng), table(8), model=Silent(random_state=0), draws=25, records=2)
+    assert report.verdict.outcome is harness.Outcome.INCONCLUSIVE
+
+
 def test_adversaries_given_in_two_ways_are_refused() -> None:
     with pytest.raises(harness.InputError, match="more than one way"):
         audit(chunks, panel="standard", model="tree")

@@ -146,6 +146,40 @@ def owner(data: pd.DataFrame) -> dict[str, Any]:
     return {"plan": plan(data).spec(), "oracle": {"name": as_oracle(chunks).card.name}}
 
 
+def test_rows_with_equal_quasi_identifiers_are_told_apart_by_what_a_prior_knows_of_each() -> None:
+    data = pd.DataFrame({"pid": [1, 1, 2, 3, 4, 5], "age": [30, 30, 30, 40, 40, 40], "s": list("aabbab")})
+    options: dict[str, Any] = {"quasi": {"age": "number"}, "sensitive": "s", "person": "pid", "epsilon": 0.25}
+    distances = []
+    for first, second in ((0.999, 0.5), (0.5, 0.999)):
+        prior = pd.DataFrame({"a": [first, second, 0.5, 0.5, 0.5, 0.5]})
+        report = harness.audit(lambda rows: rows, data, prior=prior.assign(b=1 - prior["a"]), **options)
+        distances.append(report.findings[0].distance)
+    assert distances[0] == pytest.approx(distances[1])
+    assert distances[0] > 0.25
+
+
+def test_a_budget_is_kept_with_predictions_about_several_rows() -> None:
+    report_calls = 0
+
+    class Counted(Laplace):
+        def answer(self, ask: harness.Ask) -> Any:
+            nonlocal report_calls
+            report_calls += 1
+            return super().answer(ask)
+
+    audit(Counted(1.0), visits(12, 2), person="pid", draws=30, budget=40)
+    assert report_calls <= 40
+
+
+def test_a_dataset_brings_its_own_columns_and_persons() -> None:
+    data = visits(4)
+    bound = harness.Dataset.from_frame(data, harness.Schema(QUASI, "ill", person="pid"))
+    report = harness.audit(chunks, bound, epsilon=0.1)
+    assert report.findings == audit(chunks, data, person="pid").findings
+    with pytest.raises(harness.InputError, match="data is a Dataset, which has its columns declared in its schema"):
+        harness.audit(chunks, bound, epsilon=0.1, person="pid")
+
+
 def test_dropped_rows_keep_the_numbers_of_the_source() -> None:
     data = visits(5).astype({"age": float})
     data.loc[[0, 7], "age"] = None

@@ -10,13 +10,9 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from email.message import Message
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import pandas as pd
@@ -25,57 +21,14 @@ import pytest
 from harness.vocabulary.errors import InputError
 from oracles.clients.local import Local
 from oracles.serve.handler import Limits
-from oracles.serve.http import STATUS, Server, serve
-from oracles.serve.openapi import CODES, document
+from oracles.serve.http import serve
 from oracles.wire import json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Question
-from tests.oracles.filters import dataset, decades, noisy
+from tests.oracles.filters import decades, noisy
 from tests.oracles.gate import Gate
+from tests.oracles.http_kit import BODY, DATA, DIGEST, JSON, PROTOBUF, Somewhere, ask, question, running
 from tests.waiting import first_line, started, wait_until
-
-DATA = dataset()
-BODY = json_form.dumped(json_form.json_dataset(DATA))
-DIGEST = hashlib.sha256(BODY).hexdigest()
-JSON = {"Content-Type": "application/json", "Accept": "application/json"}
-PROTOBUF = {"Content-Type": "application/x-protobuf", "Accept": "application/x-protobuf"}
-
-
-class Somewhere(Protocol):
-    """Whatever listens at an address."""
-
-    @property
-    def address(self) -> str: ...
-
-
-@contextmanager
-def running(function: Callable[..., pd.DataFrame] = decades, **options: Any) -> Iterator[Server]:
-    server = serve(Local(function), **options)
-    try:
-        yield server
-    finally:
-        server.stop(1.0)
-
-
-def ask(
-    server: Somewhere,
-    method: str,
-    path: str,
-    body: bytes | Iterable[bytes] | None = None,
-    headers: Mapping[str, str] = JSON,
-) -> tuple[int, Message, bytes]:
-    """Status, headers and body of one request on a connection of its own."""
-    connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=120)
-    try:
-        connection.request(method, path, body, headers)
-        reply = connection.getresponse()
-        return reply.status, reply.headers, reply.read()
-    finally:
-        connection.close()
-
-
-def question(**changes: object) -> bytes:
-    return json.dumps({"digest": DIGEST, **changes}).encode()
 
 
 def test_three_verbs_in_json() -> None:
@@ -374,90 +327,3 @@ def test_a_client_that_leaves_does_no_harm() -> None:
             with connected(server) as connection:
                 connection.sendall(sent)
         assert ask(server, "GET", "/healthz")[0] == 200
-
-
-# ---- the OpenAPI document says what the server does
-
-
-def test_every_operation_of_the_document_is_there_and_nothing_else() -> None:
-    with running() as server:
-        served = json.loads(ask(server, "GET", "/v1/openapi.json")[2])
-        assert served == json.loads(json.dumps(document()))
-        for path, item in served["paths"].items():
-            for method in ("get", "put", "post", "delete", "patch"):
-                status, _, body = ask(server, method.upper(), path.replace("{digest}", DIGEST), b"")
-                done_here = status not in (404, 501) or json.loads(body)["code"] != "UNSUPPORTED"
-                assert done_here is (method in item), (method, path)
-
-
-def test_every_status_of_the_protocol_is_documented() -> None:
-    assert {*STATUS.values(), 415} == set(CODES)
-    assert {text.partition(":")[0] for text in CODES.values()} == set(STATUS)
-
-
-def test_the_references_of_the_document_lead_somewhere() -> None:
-    said = document()
-    references: set[str] = set()
-
-    def walk(value: Any) -> None:
-        if isinstance(value, dict):
-            references.update([value["$ref"]] if "$ref" in value else [])
-            value = list(value.values())
-        if isinstance(value, list):
-            for item in value:
-                walk(item)
-
-    walk(said)
-    assert references == {f"#/components/schemas/{name}" for name in said["components"]["schemas"]}
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("Dataset", lambda: json.loads(BODY)),
-        ("Question", lambda: json_form.json_question(Question(DATA, drop=(1,), about=(1, "x", 2.5), seed=7))),
-        ("Question", lambda: json.loads(question(draws=3))),
-        ("Question", lambda: json_form.json_question(Question("0" * 64, drop=(1, 2)))),
-        ("Releases", lambda: json_form.json_releases([replace(DATA.table, notes=("a note",))])),
-        ("Problem", lambda: {"code": "BUSY", "message": "later", "retry_after": 1.0}),
-    ],
-)
-def test_what_is_sent_has_the_documented_keys(name: str, value: Callable[[], object]) -> None:
-    fits(value(), {"$ref": f"#/components/schemas/{name}"}, document()["components"]["schemas"])
-
-
-def test_the_card_has_the_documented_keys() -> None:
-    with running(noisy) as server:
-        said = json.loads(ask(server, "GET", "/v1/card")[2])
-    fits(said, {"$ref": "#/components/schemas/Description"}, document()["components"]["schemas"])
-
-
-KINDS: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-}
-
-
-def fits(value: object, schema: Any, schemas: Any) -> None:
-    """The part of JSON Schema that the document uses, checked strictly: no key that is not documented."""
-    if "$ref" in schema:
-        fits(value, schemas[schema["$ref"].rpartition("/")[2]], schemas)
-        return
-    if "enum" in schema:
-        assert value in schema["enum"]
-    if "anyOf" in schema:
-        return
-    kinds = schema.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    assert not kinds or (value is None and "null" in kinds) or any(isinstance(value, KINDS.get(k, ())) for k in kinds)
-    if isinstance(value, dict):
-        assert set(schema.get("required", [])) <= set(value) <= set(schema["properties"])
-        for key, inner in value.items():
-            fits(inner, schema["properties"][key], schemas)
-    if isinstance(value, list):
-        for inner in value:
-            fits(inner, schema.get("items", {}), schemas)

@@ -123,6 +123,8 @@ def _earth_mover(declared: Any, base: Path) -> Declared:
 
 def _from_object(own: Any) -> Declared:
     """Somebody's own divergence, or what makes one for the values of a secret."""
+    if isinstance(own, type):
+        raise InputError(f"distance {own.__name__} is a class; make one: {own.__name__}(…)")
     needed = ("name", "spec") if hasattr(own, "for_values") else INTERFACE
     missing = [part for part in needed if not hasattr(own, part)]
     if missing:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.measuring.features import Features, Floats
-from harness.measuring.models.interface import Fitted, answer_without_features, require_distribution
+from harness.measuring.models.interface import Fitted, PredictionError, answer_without_features, require_distribution
 from harness.measuring.specification import specification
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import TrainingRows
@@ -92,12 +93,12 @@ class Classifier:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 estimator = self._untrained(seed)
-                estimator.fit(features.matrix(), rows.labels, **weights)
+                estimator.fit(features.matrix(), rows.sorted_labels, **weights)
         except Exception as error:  # whatever a user's estimator does
-            raise InputError(
+            raise PredictionError(
                 f"model {self.name} cannot be trained on a release: {type(error).__name__}: {error}"
             ) from error
-        return _FittedClassifier(self.name, estimator, rows.values)
+        return _FittedClassifier(self.name, estimator, rows.in_sorted_order)
 
     def _untrained(self, seed: int) -> Any:
         """A fresh copy with its seeds, working with one thread."""
@@ -116,7 +117,7 @@ class Classifier:
         prefix, learner = (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", self.estimator)
         accepted = inspect.signature(learner.fit).parameters.values()
         if not any(one.name == "sample_weight" or one.kind is one.VAR_KEYWORD for one in accepted):
-            raise InputError(
+            raise PredictionError(
                 f"model {self.name} cannot be trained on a release whose rows have weights: {type(learner).__name__} "
                 "takes no sample_weight; choose another model, or release every row once per count"
             )
@@ -140,17 +141,18 @@ def _is_deterministic(estimator: Any) -> bool:
 class _FittedClassifier:
     name: str
     estimator: Any
-    values: int  # n
+    order: npt.NDArray[np.int64]  # [n], the values as sorted
 
     def predict(self, target: Floats) -> Floats:
-        probabilities = np.zeros(self.values)
+        probabilities = np.zeros(len(self.order))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                probabilities[self.estimator.classes_] = self.estimator.predict_proba(target[None])[0]
+                answer = self.estimator.predict_proba(target[None])[0]
+                probabilities[self.order[self.estimator.classes_]] = answer
         except Exception as error:  # whatever a user's estimator does
-            raise InputError(f"model {self.name} cannot predict: {type(error).__name__}: {error}") from error
-        require_distribution(probabilities, self.values, self.name)
+            raise PredictionError(f"model {self.name} cannot predict: {type(error).__name__}: {error}") from error
+        require_distribution(probabilities, len(self.order), self.name)
         return probabilities
 
     def covers(self, target: Floats) -> bool:

@@ -9,7 +9,9 @@ import numpy as np
 
 from harness.measuring.features import ColumnFeatures, Features, Floats
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import NOT_ON_THE_SIMPLEX, TrainingRows
+from harness.vocabulary.release import TrainingRows
+
+ROUNDED_OFF = 1e-4  # how far predictions may sum away from 1: scikit-learn normalises logarithms of 10⁹ and more
 
 
 class PredictionError(InputError):
@@ -100,7 +102,7 @@ def require_distribution(probabilities: Floats, values: int, model: str) -> None
             f"model {model} answered with shape {probabilities.shape}; expected {values} probabilities, one per value"
         )
     total = probabilities.sum()
-    if not (probabilities.min() >= 0 and abs(total - 1) <= NOT_ON_THE_SIMPLEX):  # written so that NaN is refused
+    if not (probabilities.min() >= 0 and abs(total - 1) <= ROUNDED_OFF):  # written so that NaN is refused
         raise PredictionError(
             f"model {model} answered with numbers that are no probabilities (each finite and at least 0, sum 1): "
             f"their sum is {total:g}, the smallest is {probabilities.min():g}"

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from harness.measuring.features import ColumnFeatures, Features, Floats
 from harness.measuring.models.interface import (
+    ROUNDED_OFF,
     Constant,
     Fitted,
     answer_without_features,
@@ -28,7 +29,7 @@ from harness.measuring.models.interface import (
     require_at_least_zero,
 )
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import NOT_ON_THE_SIMPLEX, TrainingRows
+from harness.vocabulary.release import TrainingRows
 
 Booleans = npt.NDArray[np.bool_]
 SMALL = 2_000  # rows, up to which Gaussian naive Bayes is scikit-learn's own
@@ -243,22 +244,22 @@ def _fit_scikit_learn(features: Features, rows: TrainingRows, var_smoothing: flo
     from sklearn.naive_bayes import GaussianNB
 
     model = GaussianNB(var_smoothing=var_smoothing)
-    model.fit(features.matrix(), rows.labels, sample_weight=rows.weights)
-    return _FittedScikitLearn(model, rows.values)
+    model.fit(features.matrix(), rows.sorted_labels, sample_weight=rows.weights)
+    return _FittedScikitLearn(model, rows.in_sorted_order)
 
 
 @dataclass(frozen=True, eq=False)
 class _FittedScikitLearn:
     model: Any
-    values: int
+    order: npt.NDArray[np.int64]  # [n], the values as sorted
 
     def predict(self, target: Floats) -> Floats:
-        probabilities = np.zeros(self.values)
+        probabilities = np.zeros(len(self.order))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            probabilities[self.model.classes_] = self.model.predict_proba(target[None])[0]
+            probabilities[self.order[self.model.classes_]] = self.model.predict_proba(target[None])[0]
         # It normalises logarithms of 10⁹ and more, so that probabilities may miss their sum by what these round off.
         total = probabilities.sum()
-        return probabilities if abs(total - 1) <= NOT_ON_THE_SIMPLEX else probabilities / total
+        return probabilities if abs(total - 1) <= ROUNDED_OFF else probabilities / total
 
     def covers(self, target: Floats) -> bool:
         return True
