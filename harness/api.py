@@ -28,10 +28,11 @@ from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
 from harness.measuring.specification import unidentified
 from harness.report import Report
-from harness.vocabulary.dataset import Dataset, Missing, read_columns
+from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.schema import Column, Schema
+from harness.vocabulary.source import read_columns
 from oracles import as_oracle
 
 JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "run.json"

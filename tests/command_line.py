@@ -82,3 +82,26 @@ def _session(process: Path) -> int | None:
         return int(session) if state != "Z" else None
     except OSError:
         return None
+
+
+AUDIT = """
+[data]
+path = "people.csv"
+sensitive = "ill"
+[data.quasi]
+age = "number"
+[oracle]
+address = "python:pausing:f"
+[claim]
+epsilon = 0.1
+[run]
+workers = {workers}
+"""
+
+
+def write_pausing_audit(folder: Path, records: int, workers: int = 1) -> None:
+    """An audit.toml, its data and the anonymizer that stops answering at a chosen number."""
+    rows = ["age,ill", *(f"{20 + index},{'flu' if index % 3 else 'ulcer'}" for index in range(records))]
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    (folder / "pausing.py").write_text(PAUSING)
+    (folder / "audit.toml").write_text(AUDIT.format(workers=workers))

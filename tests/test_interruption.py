@@ -8,29 +8,15 @@ from pathlib import Path
 import pytest
 
 from harness.cli.interruption import Interrupted, interruptible
-from tests.command_line import ENVIRONMENT, PAUSING, allow_answers, asked
+from tests.command_line import ENVIRONMENT, allow_answers, asked, write_pausing_audit
 from tests.waiting import PATIENCE, started, wait_until
 
-AUDIT = """
-[data]
-path = "people.csv"
-sensitive = "ill"
-[data.quasi]
-age = "number"
-[oracle]
-address = "python:pausing:f"
-[claim]
-epsilon = 0.1
-"""
 STOPPING = [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    rows = ["age,ill", *(f"{20 + index},{'flu' if index % 3 else 'ulcer'}" for index in range(50))]
-    (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
-    (tmp_path / "pausing.py").write_text(PAUSING)
-    (tmp_path / "audit.toml").write_text(AUDIT)
+    write_pausing_audit(tmp_path, records=50)
     allow_answers(tmp_path, 30)
     return tmp_path
 

@@ -15,9 +15,10 @@ from harness.auditing.plan import Claim, Plan
 from harness.measuring.adversary import Adversary, adversary_from, panel_named
 from harness.measuring.divergence import divergence_named
 from harness.measuring.loading import is_importable_name, load_object
-from harness.vocabulary.dataset import Dataset, Missing, read_columns
+from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.schema import Column, Schema
+from harness.vocabulary.source import read_columns
 
 FILES = ("record", "replay", "ca", "cert", "key")  # of the options of any remote oracle
 

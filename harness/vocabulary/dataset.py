@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import math
 from collections.abc import Sequence
@@ -18,6 +17,14 @@ import pandas as pd
 
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.schema import MISSING, Column, Schema
+from harness.vocabulary.source import (
+    csv_frame,
+    is_parquet,
+    needed_columns,
+    parquet_frame,
+    require_columns,
+    with_numbers,
+)
 from harness.vocabulary.table import Cells, Table
 from harness.vocabulary.values import Raw, Reading, Unreadable
 
@@ -96,7 +103,7 @@ class Dataset:
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, schema: Schema, missing: Missing = "error") -> Dataset:
         """D from a DataFrame that holds at least the schema's columns."""
-        _require_columns(_needed(schema), [str(name) for name in frame.columns], "the data")
+        require_columns(needed_columns(schema), [str(name) for name in frame.columns], "the data")
         named = frame.set_axis([str(name) for name in frame.columns], axis=1)
         chosen = named.loc[:, list(schema.names)]
         for column in schema.quasi:
@@ -128,7 +135,7 @@ class Dataset:
         cls, path: str | Path, schema: Schema, missing: Missing = "error", missing_values: Sequence[str] = ("",)
     ) -> Dataset:
         """D from a Parquet file if its name says so, else from a CSV file."""
-        if _is_parquet(Path(path)):
+        if is_parquet(Path(path)):
             return cls.from_parquet(path, schema, missing)
         return cls.from_csv(path, schema, missing, missing_values)
 
@@ -138,14 +145,14 @@ class Dataset:
     ) -> Dataset:
         """D from a CSV file in UTF-8, with any of the usual delimiters; quotes mean nothing, gaps do."""
         path = Path(path)
-        frame = _with_numbers(_csv_frame(path, _needed(schema), missing_values), schema, path)
+        frame = with_numbers(csv_frame(path, needed_columns(schema), missing_values), schema, path)
         return cls._from_frame_of(path, frame, schema, missing)
 
     @classmethod
     def from_parquet(cls, path: str | Path, schema: Schema, missing: Missing = "error") -> Dataset:
         """D from a Parquet file; needs the extra `parquet`."""
         path = Path(path)
-        return cls._from_frame_of(path, _parquet_frame(path, _needed(schema)), schema, missing)
+        return cls._from_frame_of(path, parquet_frame(path, needed_columns(schema)), schema, missing)
 
     @classmethod
     def _from_frame_of(cls, path: Path, frame: pd.DataFrame, schema: Schema, missing: Missing) -> Dataset:
@@ -319,87 +326,3 @@ def _typed(untyped: Reading, cells: Cells) -> list[Raw]:
         except Unreadable as error:
             raise InputError(f"row {int(np.argmax(cells.codes == position))}: {error}") from None
     return [*raws, MISSING] if (cells.codes < 0).any() else raws
-
-
-def read_columns(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns of a data file beside those of the schema, for every row of it; the cells of a CSV file are text."""
-    path = Path(path)
-    return _parquet_frame(path, columns) if _is_parquet(path) else _csv_frame(path, columns, ("",))
-
-
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() in (".parquet", ".pq")
-
-
-def _parquet_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    try:
-        frame = pd.read_parquet(path)
-    except ImportError:
-        raise InputError(
-            f"{path}: reading Parquet needs pyarrow; install the extra: pip install '.[parquet]'"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
-    _require_columns(columns, [str(name) for name in frame.columns], f"{path}: the table")
-    return frame.set_axis([str(name) for name in frame.columns], axis=1)[list(columns)]
-
-
-def _csv_frame(path: Path, columns: Sequence[str], missing_values: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a CSV file as text, gaps as None; the delimiter is the one that finds them."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = file.readline()
-        if not header.strip():
-            raise InputError(f"{path}: the file is empty; expected a header line with the column names")
-        names = {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
-        mark = max(names, key=lambda mark: len(set(columns) & set(names[mark])))
-        _require_columns(columns, names[mark], f"{path}: the header")
-        frame = pd.read_csv(path, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        if not isinstance(frame.index, pd.RangeIndex):  # pandas takes what is too much for row names
-            raise InputError(f"{path}: line 2 has more fields than the header; give every column a name")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
-    except (pd.errors.ParserError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV table: {error}") from None
-    frame = frame[list(columns)].astype(object)
-    return frame.mask(frame.isin(list(missing_values)), None)
-
-
-def _needed(schema: Schema) -> list[str]:
-    """Every column of the source that is read, the person's among them."""
-    return list(dict.fromkeys((*schema.names, *([] if schema.person is None else [schema.person]))))
-
-
-def _with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFrame:
-    """Text columns declared as numbers become numbers, as pandas itself would have read them.
-
-    So do sensitive ones of which every value is a number as it would be printed again: 7, not 007.
-    """
-    for column in schema.sensitive:
-        distinct = frame[column.name].dropna().unique()
-        if all(text.lstrip("-").isdigit() and str(int(text)) == text for text in distinct):
-            frame[column.name] = pd.to_numeric(frame[column.name])
-    for column in schema.quasi:
-        if column.kind != "number":
-            continue
-        texts = frame[column.name]
-        numbers = pd.to_numeric(texts, errors="coerce")
-        bad = numbers.isna() & texts.notna() | ~np.isfinite(numbers.fillna(0))
-        if bad.any():
-            row = int(np.argmax(bad.to_numpy()))
-            raise InputError(
-                f"{path}: column {column.name!r}, row {row} (line {row + 2}): expected a number, found "
-                f"{texts[row]!r:.80}; correct it, list it under missing_values, or declare the column a category"
-            )
-        frame[column.name] = numbers
-    return frame
-
-
-def _require_columns(needed: Sequence[str], names: Sequence[str], where: str) -> None:
-    for name in needed:
-        if name not in names:
-            raise InputError(f"{where} has no column {name!r}; {did_you_mean(name, names)}")
-        if list(names).count(name) > 1:
-            raise InputError(f"{where} has more than one column {name!r}; rename all but one")

@@ -10,37 +10,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import PAUSING, allow_answers, asked, end, processes_of_session, run_harness, start_harness
+from tests.command_line import (
+    allow_answers,
+    asked,
+    end,
+    processes_of_session,
+    run_harness,
+    start_harness,
+    write_pausing_audit,
+)
 from tests.waiting import PATIENCE, wait_until
 
 KILLS = 20
 RECORDS = 250  # more than the questions before all kills together
 
-AUDIT = """
-[data]
-path = "people.csv"
-sensitive = "ill"
-[data.quasi]
-age = "number"
-[oracle]
-address = "python:pausing:f"
-[claim]
-epsilon = 0.1
-[run]
-workers = {workers}
-"""
-
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    rows = ["age,ill", *(f"{20 + index},{'flu' if index % 3 else 'ulcer'}" for index in range(RECORDS))]
-    (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
-    (tmp_path / "pausing.py").write_text(PAUSING)
+def folder(tmp_path: Path, workers: int) -> Path:
+    """Where the audit is that so many workers run."""
+    write_pausing_audit(tmp_path, RECORDS, workers)
     return tmp_path
 
 
 @pytest.fixture
-def started(folder: Path) -> Iterator[list[subprocess.Popen[str]]]:
+def started() -> Iterator[list[subprocess.Popen[str]]]:
     """The runs that a test starts: whatever is left of them is ended after it."""
     runs: list[subprocess.Popen[str]] = []
     yield runs
@@ -72,7 +65,6 @@ def kill_after(count: int, run: subprocess.Popen[str], folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_twenty_kills_change_nothing(folder: Path, started: list[subprocess.Popen[str]], workers: int) -> None:
-    (folder / "audit.toml").write_text(AUDIT.format(workers=workers))
     finish(folder, "whole")
     whole_table = Counter(asked(folder)).most_common(1)[0][0]  # f(D) is asked for at every start
     (folder / "asked.log").unlink()
@@ -91,7 +83,6 @@ def test_twenty_kills_change_nothing(folder: Path, started: list[subprocess.Pope
 def test_an_interrupt_ends_within_seconds_and_leaves_no_process(
     folder: Path, started: list[subprocess.Popen[str]], workers: int
 ) -> None:
-    (folder / "audit.toml").write_text(AUDIT.format(workers=workers))
     allow_answers(folder, 30)
     run = start(folder, started)
     wait_until(lambda: len(asked(folder)) > 30)  # this question is never answered
