@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import harness
+from harness.auditing.journal import Journal, entries
 from harness.auditing.verify import differences, recompile, verify_report
 from harness.report import Report
 from oracles.reference import Laplace, Mondrian
@@ -153,6 +154,21 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     path.write_text(report.to_json().replace('"outcome": "violated"', twice, 1))
     with pytest.raises(harness.JournalError, match="the key 'outcome' stands twice"):
         verify_report(tmp_path / "journal.jsonl", path)
+
+
+def test_a_journal_written_anew_with_another_distance_contradicts_its_own_predictions(tmp_path: Path) -> None:
+    """The chain of such a journal is whole; what it says is not."""
+    audit(chunks, out=tmp_path)
+    owner, *lines = entries(tmp_path / "journal.jsonl")
+    for line in lines:
+        for measurement in line.get("examined", {}).get("measurements", ()):
+            measurement.update(distance=0.01, lower=0.01, upper=0.01)
+    (tmp_path / "journal.jsonl").unlink()
+    with Journal(tmp_path / "journal.jsonl", owner) as journal:
+        for line in lines:
+            journal.append(line)
+    with pytest.raises(harness.JournalError, match="the distance of person .* is 0.01, but her two predictions lie"):
+        recompile(tmp_path / "journal.jsonl")
 
 
 def test_a_report_nested_too_deep_is_refused(tmp_path: Path) -> None:

@@ -220,13 +220,13 @@ class Plan:
             "blind": self.blind,
         }
 
-    @staticmethod
-    def _divergence_spec(divergence: Divergence) -> dict[str, Any]:
+    def _divergence_spec(self, divergence: Divergence) -> dict[str, Any]:
         numbers = {"largest": divergence.largest, "reach": reach(divergence)}
         return {
             "name": divergence.name,
             "describes": divergence.describes,
             **{key: "inf" if number == float("inf") else number for key, number in numbers.items()},
             "proves": divergence.proves,
+            "declared": self.divergence.spec(),
             "identity": specification(divergence),
         }

@@ -1,16 +1,24 @@
-"""What a journal proves by itself: its chain, and every number of the report. Asks no oracle and needs no data."""
+"""What a journal proves by itself: its chain, and every number of the report. Asks no oracle and needs no data.
+
+The report is compiled again from the journal and compared leaf by leaf. Where chance plays no part the journal holds
+both predictions, and each distance must be, bit for bit, the one between them.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from harness.auditing.compile_report import compile_report
-from harness.auditing.events import from_entry
+from harness.auditing.events import Event, Examined, Measurement, Selected, from_entry
 from harness.auditing.journal import entries
-from harness.vocabulary.errors import JournalError
+from harness.measuring.divergence import Divergence, divergence_named
+from harness.measuring.estimate import compare
+from harness.vocabulary.errors import InputError, JournalError
 
 MOST_DIFFERENCES = 5  # named in an error
 
@@ -19,9 +27,46 @@ def recompile(journal: Path) -> dict[str, Any]:
     """The report that follows from a journal whose chain is whole."""
     owner, *lines = entries(journal)
     try:
-        return compile_report(owner["plan"], map(from_entry, lines))
+        return compile_report(owner["plan"], _with_proven_distances(owner["plan"], map(from_entry, lines)))
     except JournalError as error:
         raise error.within(str(journal)) from None
+
+
+def _with_proven_distances(spec: Mapping[str, Any], events: Iterable[Event]) -> Iterator[Event]:
+    """The same events, if every exact distance is that of its two predictions; of distances of ours, not a user's."""
+    divergences = [_divergence(one, secret) for one, secret in zip(spec["divergence"], spec["secrets"], strict=True)]
+    exact: tuple[bool, ...] = ()
+    for event in events:
+        if isinstance(event, Selected):
+            exact = event.exact
+        elif isinstance(event, Examined):
+            for one in event.measurements:
+                if exact[one.adversary] and one.failure is None:
+                    _require_proven(event.person, one, divergences[one.secret])
+        yield event
+
+
+def _require_proven(person: int, measurement: Measurement, divergence: Divergence | None) -> None:
+    if divergence is None:
+        return
+    present, absent = (np.array([side]) for side in (measurement.present, measurement.absent))
+    proven = compare(divergence, present, absent, alpha=0.0, coupled=True, exact=True).distance
+    if proven != measurement.distance:
+        raise JournalError(
+            f"the distance of person {person} is {measurement.distance!r}, but her two predictions lie {proven!r} "
+            "apart; the journal cannot be trusted"
+        )
+
+
+def _divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) -> Divergence | None:
+    """The divergence that a plan names, made again from its declaration; None if it was given as an object."""
+    if not str(declared["identity"].get("class", "")).startswith("harness."):
+        return None
+    try:
+        divergence = divergence_named(declared["declared"]).for_values(tuple(secret["values"]))
+    except InputError:  # the parameters of an object, which no name declares
+        return None
+    return divergence if divergence.spec() == declared["identity"]["spec"] else None
 
 
 def verify_report(journal: Path, report: Path) -> dict[str, Any]:

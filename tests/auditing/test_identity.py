@@ -9,6 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import harness
+from harness.auditing.verify import recompile
 from harness.measuring.encoding import encoder_named
 from harness.measuring.models import Bernoulli, Fitted
 from tests.anonymizers import chunks
@@ -106,7 +107,8 @@ def test_a_users_own_parts_enter_by_name(tmp_path: Path, monkeypatch: pytest.Mon
         "distance = divergence_named('half').for_values(('a', 'b', 'c'))\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    own = audit(chunks, encoder="mine:encoder", model="mine:model", distance="mine:distance")
+    own = audit(chunks, encoder="mine:encoder", model="mine:model", distance="mine:distance", out=tmp_path / "kept")
+    assert recompile(tmp_path / "kept" / "journal.jsonl") == own.plain
     ours = audit(chunks, encoder="bounds-hot", model=Bernoulli(alpha=0.5), distance="half")
     assert own.findings == ours.findings
     assert encoder_named("bounds-hot").name in own.verdict.adversary
