@@ -44,6 +44,14 @@ def encode(
     return features.matrix(), features.target(raws)
 
 
+def _encoder(encoding: Any) -> Encoder:
+    """An encoder as it is; anything else is a name, a table, or refused."""
+    if isinstance(encoding, str | Mapping) or not hasattr(encoding, "encode"):
+        return encoder_named(encoding)
+    encoder: Encoder = encoding
+    return encoder
+
+
 @dataclass(frozen=True, eq=False)
 class BoundEncoder:
     """An encoder, and the data whose releases it reads."""
@@ -56,7 +64,7 @@ class BoundEncoder:
     def of(
         cls, encoding: str | Mapping[str, Any] | Encoder, data: pd.DataFrame | Dataset, schema: Schema | None
     ) -> BoundEncoder:
-        encoder = encoder_named(encoding) if isinstance(encoding, str | Mapping) else encoding
+        encoder = _encoder(encoding)
         dataset = _dataset(data, schema)
         prepared = encoder.prepare(dataset)
         # Rows are kept whatever their weight: X has a row for each.

@@ -88,3 +88,27 @@ def test_an_unknown_distance_is_refused_with_the_nearest_name() -> None:
 
 def test_the_report_says_what_the_distance_means() -> None:
     assert "total variation" in audit(chunks, distance="half").summary()
+
+
+class Raising:
+    """A user's own distance that does not work."""
+
+    name, describes, largest, proves = "mine", "nothing", 2.0, "nothing"
+
+    def between(self, p: Any, q: Any) -> float:
+        raise KeyError("boom")
+
+    paired = per_value = between
+
+    def interval(self, *sides: Any, **options: Any) -> tuple[float, float]:
+        return 0.0, 2.0
+
+    def spec(self) -> dict[str, Any]:
+        return {}
+
+
+def test_a_users_own_distance_that_raises_is_named() -> None:
+    with pytest.raises(harness.InputError, match="distance 'mine' raised KeyError: 'boom'"):
+        audit(chunks, distance=Raising())
+    with pytest.raises(harness.InputError, match=r"Raising is a class; make one"):
+        audit(chunks, distance=Raising)

@@ -180,3 +180,10 @@ def test_a_fitted_transformer_can_be_saved_and_loaded() -> None:
     encoder = ReleaseEncoder("bounds-hot", Schema({"age": "number"}, "ill"), frame).fit(frame)
     again = pickle.loads(pickle.dumps(encoder))  # noqa: S301  (our own bytes)
     assert (again.transform(frame) == encoder.transform(frame)).all()
+
+
+def test_something_that_is_no_encoding_is_refused() -> None:
+    frame = pd.DataFrame({"age": [20, 30], "ill": ["flu", "ulcer"]})
+    nothing: Any = None
+    with pytest.raises(InputError, match="an encoding is a name"):
+        encode(frame, {"age": 20}, data=frame, schema=Schema({"age": "number"}, "ill"), encoding=nothing)

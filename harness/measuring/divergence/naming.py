@@ -158,7 +158,7 @@ def _one_draw(name: str, point: npt.ArrayLike) -> Samples:
         return Samples(row[None])
     except InputError as error:
         raise error.within(name) from None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: expected a list of probabilities, one per value; got {point!r:.80}") from None
 
 
