@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -21,12 +22,13 @@ SUM_TOLERANCE = 1e-6  # how far a distribution may sum away from 1
 SHOWN = 3  # entries of a distribution that its name lists
 
 
-class _Declared:
+class _Declared(ABC):
     """A prior that must be bound to the data before it can be used."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        raise NotImplementedError
+        """How it is printed."""
 
     @property
     def per_record(self) -> bool:
