@@ -18,7 +18,18 @@ from harness.vocabulary.errors import InputError, ReleaseError, did_you_mean, ne
 from harness.vocabulary.hierarchy import Hierarchy
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Codes, Table
-from harness.vocabulary.values import Exact, Other, Raw, Reading, Suppressed, Unreadable, Value, parse, resolve_other
+from harness.vocabulary.values import (
+    Exact,
+    Interval,
+    Other,
+    Raw,
+    Reading,
+    Suppressed,
+    Unreadable,
+    Value,
+    parse,
+    resolve_other,
+)
 
 Floats = npt.NDArray[np.float64]
 WEIGHT_NAMES = ("count", "weight", "weights", "frequency", "freq")
@@ -124,7 +135,7 @@ class Lexicon:
         self.place = {raw: position for position, raw in enumerate(reading.domain)}
         self._lock = threading.Lock()
         self._ids: dict[object, int] = {}  # by cell as printed
-        self._by_value: dict[Value, int] = {}
+        self._by_value: dict[tuple[Value, tuple[float, float] | None], int] = {}
         self._values: list[Value] = []
         self._worked_out: dict[Hashable, npt.NDArray[Any]] = {}
 
@@ -163,7 +174,8 @@ class Lexicon:
             raise ReleaseError(f"column {self.name!r}, row {row} of the release: {error}") from None
 
     def _number(self, value: Value) -> int:
-        number = self._by_value.setdefault(value, len(self._values))
+        printed = value.printed if isinstance(value, Interval) else None  # equal sets may print other ends
+        number = self._by_value.setdefault((value, printed), len(self._values))
         if number == len(self._values):
             self._values.append(value)
         return number

@@ -77,6 +77,8 @@ def encode_number(part: str, cell: Cell, column: Known) -> list[float]:
     least, most = column.ends
     low, high = clipped_ends(cell, least, most)
     middle = (low + high) / 2
+    if cell.kind == "all" and part in ("scaling", "bounds"):
+        return [0.5] if part == "scaling" else [0.0, 1.0]
     if part == "scaling":
         return [share(middle, least, most)]
     if part == "bounds":

@@ -219,7 +219,8 @@ DATES = Dataset.from_frame(
     [
         ("2001-01-05", (0.4, 0.4)),
         ("[2001-01-01, 2001-01-05]", (0, 0.4)),
-        ("[2001-01-01, 2001-01-05)", (0, 0.3)),  # days are counted: to the 4th
+        ("[2001-01-01, 2001-01-05)", (0, 0.4)),  # an open end is outside, but an end point all the same (SPEC)
+        ("(2001-01-01, 2001-01-05]", (0, 0.4)),
         ("2001-01", (0, 1)),  # the whole month, clipped
         (">= 2001-01-05", (0.4, 1)),
     ],
@@ -231,6 +232,14 @@ def test_dates_are_encoded_by_their_first_and_last_day(cell: str, ends: tuple[fl
     np.testing.assert_allclose(x, [0.4, 0.4], atol=1e-12)
     X, x = encode(release, target, data=DATES, encoding="scaling-hot")
     np.testing.assert_allclose(X, [[sum(ends) / 2]], atol=1e-12)
+
+
+def test_equal_periods_that_print_other_ends_keep_their_own() -> None:
+    release = pd.DataFrame({"born": ["[2001-01-01, 2001-01-05)", "[2001-01-01, 2001-01-04]"]})
+    X, _ = encode(release, {"born": "2001-01-05"}, data=DATES, encoding="bounds-hot")
+    np.testing.assert_allclose(X, [[0, 0.4], [0, 0.3]], atol=1e-12)
+    X, _ = encode(release, {"born": "2001-01-05"}, data=DATES, encoding="tf-tf")
+    np.testing.assert_allclose(X, [[0], [0]])
 
 
 def test_a_target_that_is_a_period_of_time_has_two_ends() -> None:

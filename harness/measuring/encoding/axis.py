@@ -57,6 +57,8 @@ def number_ends(raw: float | Span) -> tuple[float, float]:
 
 
 def _printed_ends(value: Value) -> tuple[float, float]:
+    if isinstance(value, Interval):
+        return value.printed
     ranges = list(pieces(value)) or [(-math.inf, math.inf, True)]
     return min(low for low, _, _ in ranges), max(high for _, high, _ in ranges)
 

@@ -6,7 +6,7 @@ With the ends of a cell clipped to [min, max] of D and counted from min (`axis`)
     binary      floor(mid) in bit_length(floor(span)) bits, highest first
     quantiles   1 for each of the bins that the cell touches; an open end does not touch
 What says nothing about the number ('*', a missing cell that was kept as a value) has the ends of the domain; but a
-missing value touches no bin. Where D has one number only, span is 0 and everything is scaled to 0.
+missing value touches no bin. Where D has one number only, span is 0 and all but '*' is scaled to 0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from harness.measuring.features import ColumnFeatures, Floats
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import CellIds, Lexicon
-from harness.vocabulary.values import Raw, Value
+from harness.vocabulary.values import Raw, Suppressed, Value
 
 Scale = Literal["unit", "symmetric"]  # [0, 1] or [-1, 1]; v1 allows both
 
@@ -49,7 +49,8 @@ class Scaling:
         axis = axis_of(column.lexicon.reading)
 
         def work_out(value: Value) -> Floats:
-            return _scaled([axis.share(axis.middle(value))], self.scale)
+            share = 0.5 if isinstance(value, Suppressed) else axis.share(axis.middle(value))
+            return _scaled([share], self.scale)
 
         return encode_each(column, ("scaling", self.scale), 1, work_out)
 
@@ -71,7 +72,8 @@ class Bounds:
         axis = axis_of(column.lexicon.reading)
 
         def work_out(value: Value) -> Floats:
-            return _scaled([axis.share(end) for end in axis.ends(value)], self.scale)
+            shares = [0.0, 1.0] if isinstance(value, Suppressed) else [axis.share(end) for end in axis.ends(value)]
+            return _scaled(shares, self.scale)
 
         return encode_each(column, ("bounds", self.scale), 2, work_out)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
@@ -43,15 +43,18 @@ class Exact:
 class Interval:
     """Everything between two ends; `days` says that the ends are day ordinals.
 
-    Equal sets are equal values: an infinite end is never closed, and days are counted from end to end.
+    Equal sets are equal values: an infinite end is never closed, and days are counted from end to end. `printed` keeps
+    the ends as they were given, open ones too.
     """
 
     low: Number
     high: Number
     closed: Closed = "both"
     days: bool = False
+    printed: tuple[Number, Number] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "printed", (self.low, self.high))
         left, right = ends(self.closed)
         if self.days:
             left, right = self._close(left, right)
