@@ -184,7 +184,8 @@ def _certificate(
 
 def _named(finding: Finding, around: Circumstances) -> str:
     rows = ", ".join(map(str, finding.rows)) or str(finding.person)
-    return f"record {rows}" if around.unit == "record" else f"person {finding.person} (rows {rows})"
+    word = "row" if len(finding.rows) == 1 else "rows"
+    return f"record {rows}" if around.unit == "record" else f"person {finding.person} ({word} {rows})"
 
 
 def _interval(finding: Finding) -> str:

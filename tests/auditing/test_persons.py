@@ -76,6 +76,11 @@ def test_the_words_and_counts_speak_of_persons() -> None:
     assert any("a person is all rows with one 'pid'" in line for line in report.assumptions)
 
 
+def test_a_person_with_one_row_is_named_with_one_row() -> None:
+    report = audit(chunks, table().assign(pid=range(30)), person="pid", epsilon=0.01)
+    assert f"person {report.verdict.witness} (row {report.verdict.rows[0]})" in report.verdict.reason
+
+
 def test_a_random_part_of_the_persons_certifies_a_share_of_persons() -> None:
     report = audit(lambda data: data.assign(age="*", sex="*"), visits(40), person="pid", records=10, epsilon=0.5)
     assert report.verdict.certificate is not None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from harness.vocabulary.errors import InputError
 from harness.vocabulary.values import Exact, Interval, OneOf, Raw, Reading, Span, Value
 
 
@@ -48,7 +49,13 @@ class Axis:
 def axis_of(reading: Reading) -> Axis:
     """The domain of a column; [0, 0] where D has no number at all."""
     ends = [end for raw in reading.domain if not isinstance(raw, str) for end in number_ends(raw)]
-    return Axis(min(ends), max(ends)) if ends else Axis(0, 0)
+    axis = Axis(min(ends), max(ends)) if ends else Axis(0, 0)
+    if not math.isfinite(axis.span):
+        raise InputError(
+            f"a number column reaches from {axis.low:g} to {axis.high:g}, further than 64 bits can measure; divide its "
+            "values by a power of ten, or choose tf for numbers"
+        )
+    return axis
 
 
 def number_ends(raw: float | Span) -> tuple[float, float]:
