@@ -60,6 +60,8 @@ def audit(
     records: Literal["all"] | int = "all",
     budget: int | None = None,
     adaptive: bool = False,
+    randomized: bool = False,
+    confirm: int = 8,
     missing: Missing = "error",
     weight: str | None = None,
     blind: bool | None = None,
@@ -90,6 +92,8 @@ def audit(
         records=records,
         budget=budget,
         adaptive=adaptive,
+        randomized=randomized,
+        confirm=confirm,
         blind=blind,
     )
     oracle = as_oracle(anonymizer)

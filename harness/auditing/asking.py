@@ -8,6 +8,8 @@ from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Ask, Card, Oracle, Release
 
+ROUNDS = 25  # at most, in which both sides are drawn where they are drawn independently
+
 
 def ask_oracle(oracle: Oracle, ask: Ask, what: str) -> Iterator[Release]:
     """The releases that answer an ask, in kind, number and shape as asked; `what` names the question in errors."""
@@ -21,3 +23,9 @@ def calls(card: Card, draws: int) -> int:
     """How often f is called for one ask: once a draw, or once for all draws that it predicts together."""
     asked = draws if card.randomized else 1
     return -(-asked // (card.max_draws or asked)) if card.releases == "predictions" else asked
+
+
+def rounds(draws: int) -> list[int]:
+    """How many draws each round makes where both sides are drawn independently, a few of one and of the other."""
+    many = min(ROUNDS, draws)
+    return [draws // many + (turn < draws % many) for turn in range(many)]

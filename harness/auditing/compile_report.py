@@ -51,6 +51,8 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
             for secret, divergence in zip(spec["secrets"], spec["divergence"], strict=True)
             if divergence["proves"] == "nothing"
         ),
+        confirmed=None if state.confirmed is None else _with_duplicates(state.confirmed.persons, selected),
+        doubts=state.doubts,
     )
     verdicts = judge_pairs(findings, state.claim, around)
     groups = {pair: [one for one in findings if (one.adversary, one.secret) == pair] for pair in verdicts}
@@ -60,7 +62,7 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
         "verdict": _plain_verdict(overall(verdicts)),
         "results": results,
         "notes": _notes(state, results, around),
-        "assumptions": _assumptions(spec, profile, selected, findings),
+        "assumptions": _assumptions(spec, state, profile, selected, findings),
         "plan": json.loads(json.dumps(spec, sort_keys=True)),  # in the order in which the journal holds it
         "plan_digest": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(),
         "oracle": {
@@ -76,6 +78,12 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
         },
         "findings": [to_plain(finding) for finding in _with_few_vectors(findings, groups)],
     }
+
+
+def _with_duplicates(persons: Sequence[int], selected: Selected) -> frozenset[int]:
+    """Persons about whom f was asked again, and those whom they stand for."""
+    groups = [group for group in selected.duplicates if group[0] in persons]
+    return frozenset(persons).union(*groups)
 
 
 def _plain_card(card: Card) -> Plain:
@@ -209,8 +217,7 @@ def _notes(state: AuditState, results: Sequence[Plain], around: Circumstances) -
     at_first = dict.fromkeys(state.profile.notes)
     for drawn in state.drawn.values():
         at_first.update(dict.fromkeys(drawn.notes))
-    if state.closed is not None:
-        at_first.update(dict.fromkeys(state.closed.notes))
+    at_first.update(dict.fromkeys(state.doubts))
     later = [
         f"{note} (without {count} of the {around.unit}s)" for note, count in state.notes.items() if note not in at_first
     ]
@@ -243,8 +250,9 @@ def _refuted(claim: Claim, results: Sequence[Plain], around: Circumstances) -> l
 
 
 def _assumptions(
-    spec: Mapping[str, Any], profile: OracleProfile, selected: Selected, findings: Sequence[Finding]
-) -> list[str]:
+    spec: Mapping[str, Any], state: AuditState, profile: OracleProfile, selected: Selected,
+    findings: Sequence[Finding],
+) -> list[str]:  # fmt: skip
     """What a reader must grant, or know, before relying on the verdict."""
     claim, data, unit = Claim(**spec["claim"]), spec["data"], "record"
     distances = dict.fromkeys(f"{one['name']}: {one['describes']}" for one in spec["divergence"])
@@ -259,8 +267,8 @@ def _assumptions(
         )
     if any(selected.exact):
         lines.append(
-            f"f answered {REPEATS} equal questions equally and is treated as deterministic: distances are then exact; "
-            "equal answers alone do not prove it"
+            f"f answered {REPEATS} equal questions at the beginning and {_repeated(state)} at the end equally and is "
+            "treated as deterministic: distances are then exact; equal answers alone do not prove it"
         )
     if not all(selected.exact):
         lines.append(
@@ -289,6 +297,10 @@ def _assumptions(
             f"the order of rows makes no difference, a permuted table agreed, so equal {unit}s need one examination"
         )
     return lines
+
+
+def _repeated(state: AuditState) -> int:
+    return 0 if state.confirmed is None else state.confirmed.repeated - state.confirmed.different
 
 
 def _who_infers(profile: OracleProfile, selected: Selected) -> str:

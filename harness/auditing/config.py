@@ -103,7 +103,7 @@ def _build(path: Path, content: Mapping[str, Any]) -> AuditFile:
         adversaries=bind(declared, dataset, joint, lambda columns: read_columns(path.parent / data["path"], columns)),
         divergence=divergence_named(loaded(inference.get("distance", "sum")), path.parent),
         joint=joint,
-        **{key: run[key] for key in ("draws", "seed", "records", "budget", "adaptive", "blind") if key in run},
+        **{key: value for key, value in run.items() if key != "workers"},
     )
     address = content["oracle"]["address"]
     options = _relative_to(path, address, content["oracle"].get("options", {}))

@@ -3,9 +3,11 @@
     Probed      is the oracle what its card says, and how may its draws be paired
     Selected    who is examined, with how many draws, at which error level
     Drawn       f(D) was drawn for one purpose; the draws themselves are kept beside the journal
+    Watched     what early or late draws of f(D) say about one person: does f drift
     Resumed     an interrupted audit went on, after the oracle was recognised
     Examined    all measurements of one person at one look
     Failed      the oracle failed on one person, and the audit stopped there
+    Confirmed   questions of a deterministic f were asked again
     Closed      the last question was asked; further draws may still follow, then the last Closed counts
 
 Knows numbers and names; no oracle, no disk and no dataset.
@@ -20,9 +22,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
 from harness.vocabulary.errors import JournalError, did_you_mean
 from harness.vocabulary.oracle import Card
+
+EARLY, LATE = "early", "late"  # draws of f(D) that are compared
 
 Entry = dict[str, Any]
 Vector = tuple[float, ...]
@@ -37,6 +42,7 @@ class OracleProfile:
     row_order_invariant: bool  # equal persons need one examination only
     notes: tuple[str, ...]
     first: str  # digest of the first answer, to recognise the oracle by
+    doubts: tuple[str, ...] = ()  # why no verdict but INCONCLUSIVE can rest on its answers
 
 
 @dataclass(frozen=True)
@@ -56,11 +62,12 @@ class Probed:
     profile: OracleProfile
 
     def entry(self) -> Entry:
-        return {**asdict(self.profile), "notes": list(self.profile.notes)}
+        profile = self.profile
+        return {**asdict(profile), "notes": list(profile.notes), "doubts": list(profile.doubts)}
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Probed:
-        fixed = {"card": Card(**entry["card"]), "notes": tuple(entry["notes"])}
+        fixed = {"card": Card(**entry["card"]), "notes": tuple(entry["notes"]), "doubts": tuple(entry["doubts"])}
         return cls(OracleProfile(**{**entry, **fixed}))
 
 
@@ -127,6 +134,23 @@ class Drawn:
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Drawn:
         return cls(entry["purpose"], entry["question"], tuple(entry["digests"]), tuple(entry["notes"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """What draws of f(D) say about one person, early or late in the audit; the two are compared in the end."""
+
+    name: ClassVar = "watched"
+    purpose: str
+    samples: Samples
+
+    def entry(self) -> Entry:
+        draws = [_packed("present", draw) for draw in self.samples.draws]
+        return {"purpose": self.purpose, "samples": draws}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Watched:
+        return cls(entry["purpose"], Samples(np.array([_unpacked("present", draw) for draw in entry["samples"]])))
 
 
 @dataclass(frozen=True)
@@ -246,21 +270,38 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Closed:
-    name: ClassVar = "closed"
-    notes: tuple[str, ...]
+class Confirmed:
+    """Questions of a deterministic f asked again after all others: did they get the answers they had got?"""
+
+    name: ClassVar = "confirmed"
+    persons: tuple[int, ...]  # asked about again, the witness of a violation among them
+    repeated: int  # questions, those about f(D) among them
+    different: int  # of these, how many got another answer
 
     def entry(self) -> Entry:
-        return {"notes": list(self.notes)}
+        return {**vars(self), "persons": list(self.persons)}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Confirmed:
+        return cls(tuple(entry["persons"]), entry["repeated"], entry["different"])
+
+
+@dataclass(frozen=True)
+class Closed:
+    name: ClassVar = "closed"
+    doubts: tuple[str, ...]  # why no verdict but INCONCLUSIVE can rest on the answers
+
+    def entry(self) -> Entry:
+        return {"doubts": list(self.doubts)}
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Closed:
-        return cls(tuple(entry["notes"]))
+        return cls(tuple(entry["doubts"]))
 
 
-Event = Probed | Selected | Drawn | Resumed | Examined | Failed | Closed
+Event = Probed | Selected | Drawn | Watched | Resumed | Examined | Failed | Confirmed | Closed
 KINDS: dict[str, type[Event]] = {
-    kind.name: kind for kind in (Probed, Selected, Drawn, Resumed, Examined, Failed, Closed)
+    kind.name: kind for kind in (Probed, Selected, Drawn, Watched, Resumed, Examined, Failed, Confirmed, Closed)
 }
 
 

@@ -5,24 +5,28 @@
 
 What f(D) says comes from its draws, which travel along; adversaries that train once for everybody have their
 predictions computed beforehand. An oracle that releases predictions is asked about f(D), too.
+
+Where f neither is deterministic nor honours seeds, its answers may depend on when it is asked. Persons are then
+examined in blocks with draws of f(D) of their own. All draws of a block are made in rounds, each of them a few draws
+of f(D) and of f without every person of the block, in random order: what changes with time changes all alike.
 """
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from harness.auditing.asking import ask_oracle
+from harness.auditing.asking import ask_oracle, rounds
 from harness.auditing.events import Examined, Failed, Look, Measurement, OracleProfile
 from harness.auditing.grid import grid
-from harness.auditing.infer import Inferred, Pair, PresentPredictions, Side, infer, target_key
-from harness.auditing.plan import Plan
+from harness.auditing.infer import Inferred, Pair, Prediction, PresentPredictions, Side, infer, target_key
+from harness.auditing.plan import Plan, Question
 from harness.auditing.select import distinct_rows
 from harness.measuring.divergence import Divergence
 from harness.measuring.estimate import Estimate, compare, draws_needed
@@ -58,6 +62,28 @@ class _Answers:
     uncovered: tuple[int, int]
 
 
+class _Block:
+    """What was inferred so far about the persons of a block, from f(D) and from f without each of them."""
+
+    def __init__(self, targets: Mapping[int, Sequence[Record]]) -> None:
+        self.everybody = [target for hers in targets.values() for target in hers]
+        self.present = Inferred()
+        self.absent = {person: Inferred() for person in targets}
+        starts = np.cumsum([0, *(len(hers) for hers in targets.values())])
+        self._places = {
+            person: range(int(start), int(start) + len(hers))
+            for start, (person, hers) in zip(starts, targets.items(), strict=False)
+        }
+
+    def both_sides(self, pair: Pair, person: int) -> tuple[list[Prediction], list[Prediction]]:
+        """What f(D), and f without her, say about each of her targets."""
+        places = self._places[person]
+        return (
+            [self.present.prediction(pair, place) for place in places],
+            [self.absent[person].prediction(pair, place) for place in range(len(places))],
+        )
+
+
 class Examination:
     """Examines persons at one look; the function that executors map over work items."""
 
@@ -89,6 +115,8 @@ class Examination:
             return self._examine_together(persons)
 
     def _examine_together(self, persons: tuple[int, ...]) -> Outcome:
+        if self.profile.card.releases == "microdata" and not self.profile.coupled:
+            return self._examine_block(persons)
         examined: list[Examined] = []
         present: Samples | None = None  # what f(D) predicts, for persons examined together
         for person in persons:
@@ -109,16 +137,85 @@ class Examination:
         notes: set[str] = set()
         for number, question in enumerate(self.questions):
             targets = [question.data.record(row) for row in rows]
-            ask = self.plan.ask_absent(
-                self.profile.card, question, person, self._purpose, self.look.draws, coupled=self.profile.coupled
-            )
-            releases = self._read(number, ask, person, notes)
-            absent = infer(self.plan, question.adversaries, releases, targets, self._side("absent"))
-            for adversary in question.adversaries:
-                for secret in range(len(self.plan.secrets)):
-                    measured += self._compare_pair(number, (adversary, secret), person, targets, absent)
+            absent = self._infer_absent(number, person, self._purpose, self.look.draws, targets, notes)
+            for pair in self._pairs(question):
+                with_her = [self._present(number, pair, target) for target in targets]
+                without = [absent.prediction(pair, place) for place in range(len(targets))]
+                measured += self._compare_pair(pair, person, targets, with_her, without)
+        return self._examined(person, measured, notes)
+
+    def examine_again(self, person: int, row: int) -> tuple[Measurement, ...]:
+        """A person measured once more; of predictions only at one of her rows, given by its place among them."""
+        if self.profile.card.releases == "microdata":
+            return self.examine(person).measurements
+        rows = (self.plan.data.rows_of(person)[row],)
+        return self._examine_predictions(person, rows, None).measurements
+
+    def _examined(self, person: int, measured: Sequence[Measurement], notes: Iterable[str] = ()) -> Examined:
         ordered = sorted(measured, key=lambda one: (one.adversary, one.secret, one.row))
         return Examined(person, self.look.number, tuple(ordered), tuple(sorted(notes)))
+
+    def _pairs(self, question: Question) -> list[Pair]:
+        return [(adversary, secret) for adversary in question.adversaries for secret in range(len(self.plan.secrets))]
+
+    def _infer_absent(
+        self, number: int, person: int, purpose: str, draws: int, targets: Sequence[Record], notes: set[str],
+        first_draw: int = 0,
+    ) -> Inferred:  # fmt: skip
+        """What draws of f without a person say about her."""
+        question = self.questions[number]
+        ask = self.plan.ask_absent(self.profile.card, question, person, purpose, draws, coupled=self.profile.coupled)
+        releases = self._read(number, ask, f"f(D) without {self._named(person)}", notes)
+        return infer(self.plan, question.adversaries, releases, targets, self._side("absent"), first_draw)
+
+    def _examine_block(self, persons: tuple[int, ...]) -> Outcome:
+        """Persons with draws of f(D) of their own; a failure of f costs the whole block."""
+        notes: dict[int, set[str]] = {person: set() for person in persons}
+        measured: dict[int, list[Measurement]] = {person: [] for person in persons}
+        current = persons[0]
+        try:
+            for number, question in enumerate(self.questions):
+                targets = {
+                    person: [question.data.record(row) for row in distinct_rows(self.plan, person)]
+                    for person in persons
+                }
+                block = _Block(targets)
+                for name, draws, first_draw, order in self._rounds(persons, number):
+                    for who in order:
+                        current = persons[0] if who is None else who
+                        if who is None:
+                            block.present.extend(self._infer_block(number, name, draws, block.everybody, first_draw))
+                        else:
+                            block.absent[who].extend(
+                                self._infer_absent(number, who, name, draws, targets[who], notes[who], first_draw)
+                            )
+                for person in persons:
+                    for pair in self._pairs(question):
+                        measured[person] += self._compare_pair(
+                            pair, person, targets[person], *block.both_sides(pair, person)
+                        )
+        except HarnessError as error:
+            return Outcome((), Failed(current, self.look.number, str(error)), error)
+        return Outcome(tuple(self._examined(person, measured[person], notes[person]) for person in persons))
+
+    def _rounds(self, persons: tuple[int, ...], number: int) -> Iterator[tuple[str, int, int, list[int | None]]]:
+        """Each round of a block: its name, its draws, how many came before, and in which order who is asked about."""
+        done = 0
+        for turn, draws in enumerate(rounds(self.look.draws)):
+            name = f"{self._purpose}, block {persons[0]}, question {number}, round {turn}"
+            members: list[int | None] = [None, *persons]
+            shuffled = np.random.default_rng(self.plan.seed_for("order", name)).permutation(len(members))
+            yield name, draws, done, [members[place] for place in shuffled]
+            done += draws
+
+    def _infer_block(
+        self, number: int, purpose: str, draws: int, targets: Sequence[Record], first_draw: int
+    ) -> Inferred:
+        """What draws of f(D) say about everybody in a block."""
+        question = self.questions[number]
+        ask = self.plan.ask_present(self.profile.card, question, purpose, draws)
+        releases = self._read(number, ask, "f(D)", set())
+        return infer(self.plan, question.adversaries, releases, targets, self._side("present"), first_draw)
 
     @property
     def _purpose(self) -> str:
@@ -128,9 +225,8 @@ class Examination:
         seeds: Any = "both" if self.profile.coupled else name
         return Side(self.look, seeds, bool(self.profile.card.randomized))
 
-    def _read(self, number: int, ask: Ask, person: int, notes: set[str]) -> Iterator[Microdata]:
+    def _read(self, number: int, ask: Ask, what: str, notes: set[str]) -> Iterator[Microdata]:
         """The releases as they come, so that no more than one is held; what is odd about them is noted."""
-        what = f"f(D) without {self._named(person)}"
         for release in ask_oracle(self.oracle, ask, what):
             assert isinstance(release, Table)
             microdata = self._microdata(number, release, what)
@@ -156,34 +252,26 @@ class Examination:
         )
 
     def _compare_pair(
-        self, number: int, pair: Pair, person: int, targets: Sequence[Record], absent: Inferred
-    ) -> Iterator[Measurement]:
+        self, pair: Pair, person: int, targets: Sequence[Record], present: Sequence[Prediction],
+        absent: Sequence[Prediction],
+    ) -> Iterator[Measurement]:  # fmt: skip
         """The measurements of one adversary and secret, one for each distinct row of the person."""
         hers = self.plan.data.rows_of(person)
-        for place, target in enumerate(targets):
-            with_her, uncovered, failure = self._present(number, pair, target)
-            failure = failure or absent.failures.get((pair, place))
-            if failure is not None:
+        for target, with_her, without in zip(targets, present, absent, strict=True):
+            if with_her.samples is None or without.samples is None:
+                failure = with_her.failure or without.failure
                 yield Measurement(*pair, hers.index(target.index), failure=failure)
                 continue
-            answers = _Answers(
-                Samples(with_her), Samples(absent.samples(pair, place)), (uncovered, absent.uncovered[pair, place])
-            )
+            uncovered = (with_her.uncovered, without.uncovered)
+            answers = _Answers(Samples(with_her.samples), Samples(without.samples), uncovered)
             yield self._measure(pair, hers.index(target.index), answers, len(targets))
 
-    def _present(self, number: int, pair: Pair, target: Record) -> tuple[Floats, int, str | None]:
-        """What f(D) says about a target: draws, how many of them without evidence, or why there is nothing."""
-        nothing = np.empty((0, 0))
+    def _present(self, number: int, pair: Pair, target: Record) -> Prediction:
+        """What f(D) says about a target."""
         if not self.plan.adversaries[pair[0]].depends_on_target:
             known = self.predicted[number]
-            key = (pair, known.places[target_key(self.plan, target)])
-            if key in known.failures:
-                return nothing, 0, known.failures[key]
-            return known.samples[key], known.uncovered[key], None
-        inferred = self._inferred_present(number, target)
-        if (pair, 0) in inferred.failures:
-            return nothing, 0, inferred.failures[pair, 0]
-        return inferred.samples(pair, 0), inferred.uncovered[pair, 0], None
+            return known.predictions[pair, known.places[target_key(self.plan, target)]]
+        return self._inferred_present(number, target).prediction(pair, 0)
 
     def _inferred_present(self, number: int, target: Record) -> Inferred:
         """What adversaries that look from the target infer from f(D); the same for all who share her values."""
@@ -205,24 +293,42 @@ class Examination:
         """f itself predicts: what it says with and without her is compared as it is, secret by secret."""
         measured: list[Measurement] = []
         for row in rows:
-            purpose = self._purpose if self.profile.coupled else f"{self._purpose}, person {person}, row {row}"
-            present = known or self.predict_present(row, purpose)
-            ask = self.plan.ask_absent(
-                self.profile.card, self.questions[0], person, self._purpose, self.look.draws,
-                coupled=self.profile.coupled, about=row,
-            )  # fmt: skip
-            absent = self._predictions(ask, f"f(D) without {self._named(person)}")
+            if self.profile.coupled:
+                present = known or self.predict_present(row, self._purpose)
+                absent = self._predict_absent(person, row, self._purpose, self.look.draws)
+            else:
+                present, absent = self._predict_in_turns(person, row)
             for number, secret in enumerate(self.plan.secrets):
                 with_her, without = (_of_secret(self.plan, side, secret) for side in (present, absent))
                 place = self.plan.data.rows_of(person).index(row)
                 answers = _Answers(with_her, without, (0, 0))
                 measured.append(self._measure((0, number), place, answers, len(rows)))
-        ordered = sorted(measured, key=lambda one: (one.adversary, one.secret, one.row))
-        return Examined(person, self.look.number, tuple(ordered))
+        return self._examined(person, measured)
 
-    def predict_present(self, row: int, purpose: str) -> Samples:
+    def _predict_in_turns(self, person: int, row: int) -> tuple[Samples, Samples]:
+        """Both sides about one row, drawn in rounds of a few draws of each, in random order."""
+        sides: dict[bool, list[Floats]] = {True: [], False: []}
+        for turn, draws in enumerate(rounds(self.look.draws)):
+            name = f"{self._purpose}, person {person}, row {row}, round {turn}"
+            for present in np.random.default_rng(self.plan.seed_for("order", name)).permutation([True, False]):
+                drawn = (
+                    self.predict_present(row, name, draws)
+                    if present
+                    else self._predict_absent(person, row, name, draws)
+                )
+                sides[bool(present)].append(drawn.draws)
+        return Samples(np.concatenate(sides[True])), Samples(np.concatenate(sides[False]))
+
+    def _predict_absent(self, person: int, row: int, purpose: str, draws: int) -> Samples:
+        """What f without a person predicts at one of her rows."""
+        ask = self.plan.ask_absent(
+            self.profile.card, self.questions[0], person, purpose, draws, coupled=self.profile.coupled, about=row
+        )
+        return self._predictions(ask, f"f(D) without {self._named(person)}")
+
+    def predict_present(self, row: int, purpose: str, draws: int | None = None) -> Samples:
         """What f(D) predicts at one row."""
-        ask = self.plan.ask_present(self.profile.card, self.questions[0], purpose, self.look.draws, row)
+        ask = self.plan.ask_present(self.profile.card, self.questions[0], purpose, draws or self.look.draws, row)
         return self._predictions(ask, "f(D)")
 
     def _predictions(self, ask: Ask, what: str) -> Samples:

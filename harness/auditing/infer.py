@@ -37,6 +37,15 @@ class Side:
     f_is_random: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What one side says about one target: draws, how many of them without evidence, or why there is nothing."""
+
+    samples: Floats | None  # [draws, n]
+    uncovered: int = 0
+    failure: str | None = None
+
+
 @dataclass(eq=False)
 class Inferred:
     """Predictions by adversary and secret, for each target draw after draw, and what went wrong."""
@@ -45,17 +54,28 @@ class Inferred:
     uncovered: Counter[tuple[Pair, Place]] = field(default_factory=Counter)  # draws without evidence about the target
     failures: dict[tuple[Pair, Place], str] = field(default_factory=dict)  # why there is no usable prediction
 
-    def samples(self, pair: Pair, place: Place) -> Floats:
-        """What each draw says about one target.  # [draws, n]"""
-        return np.stack(self.draws[pair, place])
+    def prediction(self, pair: Pair, place: Place) -> Prediction:
+        """What all draws say about one target."""
+        failure = self.failures.get((pair, place))
+        if failure is not None:
+            return Prediction(None, failure=failure)
+        return Prediction(np.stack(self.draws[pair, place]), self.uncovered[pair, place])
+
+    def extend(self, later: Inferred) -> None:
+        """Add what later draws say about the same targets."""
+        for key, draws in later.draws.items():
+            self.draws[key] += draws
+        self.uncovered.update(later.uncovered)
+        self.failures = {**later.failures, **self.failures}
 
 
 def infer(
-    plan: Plan, adversaries: Sequence[int], releases: Iterable[Microdata], targets: Sequence[Record], side: Side
-) -> Inferred:
+    plan: Plan, adversaries: Sequence[int], releases: Iterable[Microdata], targets: Sequence[Record], side: Side,
+    first_draw: int = 0,
+) -> Inferred:  # fmt: skip
     """What these adversaries infer about these targets from each release; releases are taken as they come."""
     inferred = Inferred()
-    for draw, release in enumerate(releases):
+    for draw, release in enumerate(releases, start=first_draw):
         for number, secret in enumerate(plan.secrets):
             rows = release.for_secret(secret)
             for adversary in adversaries:
@@ -106,9 +126,7 @@ class PresentPredictions:
     """What adversaries that train once for everybody infer from f(D), about every target of an audit."""
 
     places: dict[tuple[int, ...], Place]  # of a target, by `target_key`
-    samples: dict[tuple[Pair, Place], Floats]  # [draws, n]
-    uncovered: dict[tuple[Pair, Place], int]
-    failures: dict[tuple[Pair, Place], str]
+    predictions: dict[tuple[Pair, Place], Prediction]
 
 
 def target_key(plan: Plan, target: Record) -> tuple[int, ...]:
@@ -126,7 +144,5 @@ def infer_present(
     inferred = infer(plan, adversaries, releases, list(distinct.values()), side)
     return PresentPredictions(
         places={key: place for place, key in enumerate(distinct)},
-        samples={key: np.stack(draws) for key, draws in inferred.draws.items() if key not in inferred.failures},
-        uncovered=dict(inferred.uncovered),
-        failures=inferred.failures,
+        predictions={key: inferred.prediction(*key) for key in {**inferred.draws, **inferred.failures}},
     )

@@ -51,6 +51,8 @@ OPTIONS = (
     Option("run", "records", ALL_OR_WHOLE, 'how many persons to examine, drawn at random ("all")'),
     Option("run", "budget", WHOLE, "calls of the anonymizer to spend, half on random persons, half on the riskiest"),
     Option("run", "adaptive", TRUTH, "draw in looks, and no longer than a person needs (false)"),
+    Option("run", "randomized", TRUTH, "draw f even if its card says that it is deterministic (false)"),
+    Option("run", "confirm", WHOLE, "questions about persons that a deterministic f is asked again at the end (8)"),
     Option("run", "workers", WHOLE, "how many ask at once (1)"),
     Option("run", "blind", TRUTH, "f gets D without the person as just another table (true over a network)"),
 )  # fmt: skip

@@ -69,6 +69,8 @@ class Plan:
     records: Literal["all"] | int = "all"  # or how many persons, chosen at random
     budget: int | None = None  # calls of the anonymizer to spend on the riskiest persons and some at random
     adaptive: bool = False  # draw in looks, and no longer than a person needs
+    randomized: bool = False  # f is drawn even if its card says that it is deterministic
+    confirm: int = 8  # questions about persons that a deterministic f is asked again before the verdict
     blind: bool | None = None  # send D⁻ⁱ as just another table; None: unless f runs in this process
 
     def __post_init__(self) -> None:
@@ -78,13 +80,15 @@ class Plan:
             _require("draws", self.draws, "a whole number of at least 1", lambda draws: draws >= 1, int)
         if self.budget is not None:
             _require("budget", self.budget, "a whole number of at least 1", lambda calls: calls >= 1, int)
+        _require("confirm", self.confirm, "a whole number of at least 2", lambda confirm: confirm >= 2, int)
         if self.records != "all":
             expected = f'"all" or a whole number from 1 to {people}'
             _require("records", self.records, expected, lambda records: 1 <= records <= people, int)
         if self.budget is not None and self.records != "all":
             raise InputError("a budget chooses the records itself; give either a budget or a number of records")
-        if not isinstance(self.joint, bool):
-            raise InputError(f"joint must be true or false, not {self.joint!r}")
+        for name in ("joint", "randomized"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if not self.adversaries:
             raise InputError("no adversary is declared; name at least one encoder and model, or leave the default")
         bound = (adversary.for_data(self.data, self.secrets) for adversary in self.adversaries)
@@ -218,6 +222,8 @@ class Plan:
             "records": self.records,
             "budget": self.budget,
             "blind": self.blind,
+            "randomized": self.randomized,
+            "confirm": self.confirm,
         }
 
     def _divergence_spec(self, divergence: Divergence) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """Is the oracle what its card says? A few questions at the start and one at the end. Passing is not proof.
 
 At the start: f(D) several times with equal seeds (is it deterministic, or does it honour seeds), f of a table with as
-many rows as D⁻ⁱ twice (an oracle may be steady about D alone), several draws of a randomized f at once (is it
-random at all), and D in another order of its rows. At the end the first question once more, or for an oracle whose
-equal questions may get different answers a comparison of early with late draws of f(D).
+many rows as D⁻ⁱ twice (an oracle may be steady about D alone), several draws of a randomized f at once (is it random
+at all), D in another order of its rows, a part of D, and a table in which one record of D stands many times (does it
+read what it is asked about). At the end the first question once more, or, for an oracle whose equal questions may get
+different answers, a comparison of early with late draws of f(D).
+
+What is only odd becomes a note. What takes away the ground of every verdict becomes a doubt: the verdict is then
+INCONCLUSIVE and says why.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +21,7 @@ from harness.auditing.events import OracleProfile
 from harness.auditing.plan import Plan
 from harness.measuring.estimate import permutation_test
 from harness.measuring.samples import Samples
+from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import OracleError
 from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.release import Predictions
@@ -25,56 +30,70 @@ from harness.vocabulary.table import Table
 REPEATS = 5  # equal questions
 SMALLER = 2  # questions about one table of the size of D⁻ⁱ
 VARIED = 20  # draws of one question that a randomized oracle is asked for
+OTHER_TABLES = 2  # a part of D, and a table with one record of D many times
 PURPOSE = "probe"
 
 FEWEST_HALVES, PERMUTATIONS, SUSPICIOUS = 20, 1999, 0.001  # of the test for drift
-MOST_LATE = 100  # draws of f(D) at the end
+MOST_WATCHED = 100  # draws of f(D) at the beginning, and at the end, that are compared
 
 
 def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     """Ask the first questions; the profile says how far the card is believed."""
     card, ask = oracle.card, _first_ask(plan, oracle.card)
-    answers = [_digest(oracle, ask) for _ in range(REPEATS)]
-    smaller = {_digest(oracle, _about_fewer_rows(ask), "f of a smaller table") for _ in range(SMALLER)}
+    answers = [_answer(oracle, ask) for _ in range(REPEATS)]
+    smaller = {_answer(oracle, _about_fewer_rows(ask), "f of a smaller table") for _ in range(SMALLER)}
     same = len(set(answers)) == 1 == len(smaller)
     notes: list[str] = []
     if not same and card.randomized is False:
         notes.append("the oracle says it is deterministic, but equal questions got different answers")
+        card = replace(card, max_draws=1)  # it was never meant to be asked for several draws
     if not same and card.seedable:
         notes.append("the oracle says it honours seeds, but equal questions with equal seeds got different answers")
-    card = replace(card, randomized=bool(card.randomized) or not same, seedable=card.seedable and same)
-    if card.randomized and not _varies(oracle, replace(ask, draws=VARIED)):
+    card = replace(
+        card, randomized=bool(card.randomized) or bool(plan.randomized) or not same, seedable=card.seedable and same
+    )
+    varies = card.randomized and _varies(oracle, replace(ask, draws=VARIED))
+    if card.randomized and not varies:
         notes.append(f"the oracle is said to be randomized, but {VARIED} draws of one question were all the same")
     coupled = card.seedable or not card.randomized
-    invariant = coupled and _digest(oracle, _in_another_order(plan, ask)) == answers[0]
+    invariant = coupled and _answer(oracle, _in_another_order(plan, ask)) == answers[0]
     if card.row_order_invariant and coupled and not invariant:
         notes.append("the oracle says that the order of rows makes no difference, but it does")
     elif not card.randomized and not invariant:
         notes.append("the order of the rows makes a difference to what is released")
-    return OracleProfile(card, coupled, card.row_order_invariant and invariant, tuple(notes), answers[0])
+    reading = _reads_its_input(plan, oracle, ask, answers[0], random=varies)
+    return OracleProfile(
+        card,
+        coupled,
+        card.row_order_invariant and invariant,
+        (*notes, *reading.notes),
+        answers[0].digest,
+        reading.doubts,
+    )
 
 
 def probe_calls(profile: OracleProfile) -> int:
     """How often `probe` called f."""
     varied = calls(profile.card, VARIED) if profile.card.randomized else 0
-    return (REPEATS + SMALLER) * calls(profile.card, 1) + varied + (calls(profile.card, 1) if profile.coupled else 0)
+    single = REPEATS + SMALLER + OTHER_TABLES + (1 if profile.coupled else 0)
+    return single * calls(profile.card, 1) + varied
 
 
 def recognise(plan: Plan, oracle: Oracle, profile: OracleProfile) -> None:
     """Before an audit goes on: where equal questions get equal answers, the first one must get its first answer."""
-    if profile.coupled and _digest(oracle, _first_ask(plan, oracle.card)) != profile.first:
+    if profile.coupled and _answer(oracle, _first_ask(plan, oracle.card)).digest != profile.first:
         raise OracleError(
             f"oracle {profile.card.name!r}: the first question now gets another answer than when this audit began; "
             "it is not the same oracle any more. Begin anew with another --out"
         )
 
 
-def compares_early_and_late(profile: OracleProfile, draws: int) -> bool:
+def watches_for_drift(profile: OracleProfile, draws: int) -> bool:
     """Whether drift is looked for in draws of f(D): where equal questions may get different answers."""
     return not profile.coupled and draws >= FEWEST_HALVES
 
 
-def closing_notes(
+def closing_doubts(
     plan: Plan, oracle: Oracle, profile: OracleProfile, early: Samples | None, late: Samples | None
 ) -> tuple[str, ...]:
     """Ask the first question once more, after all others; or compare early with late draws of f(D).
@@ -82,7 +101,7 @@ def closing_notes(
     The first half of the early draws is compared with the second, too.
     """
     if profile.coupled:
-        if _digest(oracle, _first_ask(plan, oracle.card)) == profile.first:
+        if _answer(oracle, _first_ask(plan, oracle.card)).digest == profile.first:
             return ()
         return ("the first question, asked again at the end, got another answer: the oracle remembers or has changed",)
     if early is None or late is None:
@@ -93,21 +112,61 @@ def closing_notes(
     chances = [permutation_test(*each, coupled=False, permutations=PERMUTATIONS, rng=rng) for each in compared]
     if min(chances) > SUSPICIOUS:
         return ()
-    return (f"early and late draws of f(D) differ (p = {min(chances):.4f}): its answers drift",)
+    return (f"early and late draws of f(D) differ (p = {min(chances):.4f}): the answers of f drift",)
 
 
 def closing_calls(profile: OracleProfile, draws: int) -> int:
-    """How often f is called for the closing notes, beyond the draws that every look makes anyway."""
+    """How often f is called to see whether it has changed: at the end, or at the beginning and at the end."""
     if profile.coupled:
         return calls(profile.card, 1)
-    if not compares_early_and_late(profile, draws):
-        return 0
-    sides = 2 if profile.card.releases == "predictions" else 1  # f(D) of the first look serves as the early side
-    return sides * calls(profile.card, min(draws, MOST_LATE))
+    return 2 * calls(profile.card, min(draws, MOST_WATCHED)) if watches_for_drift(profile, draws) else 0
+
+
+def telling_row(data: Dataset) -> int:
+    """A row whose quasi-identifiers say most about its sensitive value: what f says about it is hard to miss."""
+    known = np.stack(data.codes[: len(data.schema.quasi)])
+    group = np.unique(known, axis=1, return_inverse=True)[1].ravel()
+    secret = data.sensitive_codes
+    _, kind, together = np.unique(np.stack([group, secret]), axis=1, return_inverse=True, return_counts=True)
+    _, of_group, alike = np.unique(group, return_inverse=True, return_counts=True)
+    values = len(np.unique(secret))
+    return int(np.argmax(together[kind.ravel()] - alike[of_group.ravel()] / max(values, 1)))
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """One draw as a digest of its rows in whatever order they came, and how many rows a table has."""
+
+    digest: str
+    rows: int | None
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What questions about other tables taught."""
+
+    notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+def _reads_its_input(plan: Plan, oracle: Oracle, ask: Ask, first: _Answer, *, random: bool) -> _Reading:
+    """Ask about a part of D and about a table with one record many times: f that reads them answers differently.
+
+    An answer of one draw of a random f may be the same by chance, and one with another number of rows than D may
+    be what f releases for everybody: these are noted, and nothing more.
+    """
+    part, planted = (_answer_if_any(oracle, each) for each in (_about_a_part(ask), _about_a_planted_record(ask)))
+    if part != first or ask.data.size == 1:
+        return _Reading()
+    same = "D, a part of D and a table of other records" if planted == first else "D and a part of D"
+    text = f"f gave {same} the same answer"
+    if random or (first.rows is not None and first.rows != ask.data.size):
+        return _Reading(notes=(text,) if planted == first else ())
+    return _Reading(doubts=(f"{text}: it does not read what it is asked about",))
 
 
 def _first_ask(plan: Plan, card: Card) -> Ask:
-    about = 0 if card.releases == "predictions" else None
+    about = telling_row(plan.data) if card.releases == "predictions" else None
     return plan.ask_present(card, plan.asked(card)[0], PURPOSE, 1, about)
 
 
@@ -118,10 +177,35 @@ def _about_fewer_rows(ask: Ask) -> Ask:
     return replace(ask, data=ask.data.taking(rows))
 
 
-def _digest(oracle: Oracle, ask: Ask, what: str = "f(D)") -> str:
-    """One draw, as a digest of its rows in whatever order they came."""
+def _about_a_part(ask: Ask) -> Ask:
+    """D without all records that have the quasi-identifiers of the telling row; half of D if nobody else is left."""
+    data = ask.data
+    known = np.stack(data.codes[: len(data.schema.quasi)])
+    others = np.flatnonzero((known != known[:, [telling_row(data)]]).any(axis=0))
+    return replace(ask, data=data.taking(others if len(others) else np.arange((data.size + 1) // 2)))
+
+
+def _about_a_planted_record(ask: Ask) -> Ask:
+    """D with the telling row in place of every other row."""
+    rows = np.arange(ask.data.size)
+    rows[::2] = telling_row(ask.data)
+    return replace(ask, data=ask.data.taking(rows))
+
+
+def _answer_if_any(oracle: Oracle, ask: Ask) -> _Answer | None:
+    """The answer to an unusual table; f may refuse it, which shows that f reads it."""
+    try:
+        return _answer(oracle, ask, "f of another table")
+    except OracleError:
+        return None
+
+
+def _answer(oracle: Oracle, ask: Ask, what: str = "f(D)") -> _Answer:
+    """One draw, as a digest."""
     (release,) = ask_oracle(oracle, replace(ask, draws=1), what)
-    return release.row_order_invariant_digest if isinstance(release, Table) else release.digest
+    if isinstance(release, Table):
+        return _Answer(release.row_order_invariant_digest, release.rows)
+    return _Answer(release.digest, None)
 
 
 def _varies(oracle: Oracle, ask: Ask) -> bool:

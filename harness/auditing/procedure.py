@@ -1,6 +1,7 @@
 """The test itself, all persons of it (v2 §3.2), as one stream of events; the only module that makes them happen.
 
-    probe the oracle -> select persons -> for each look: draw f(D), examine every person who needs it -> close
+    probe the oracle -> select persons -> for each look: draw f(D), examine every person who needs it
+    -> ask a deterministic f some questions again -> close
 
 Whatever happens goes to the journal before anybody else hears of it. The same audit on the same journal first
 yields what the journal holds, asks nothing twice, and goes on where it stopped.
@@ -14,9 +15,13 @@ from functools import cached_property
 from typing import Literal
 
 from harness.auditing.asking import ask_oracle
+from harness.auditing.confirm import agree, confirms, questions_to_repeat
 from harness.auditing.draw_store import DrawStore
 from harness.auditing.events import (
+    EARLY,
+    LATE,
     Closed,
+    Confirmed,
     Drawn,
     Event,
     Look,
@@ -24,6 +29,7 @@ from harness.auditing.events import (
     Probed,
     Resumed,
     Selected,
+    Watched,
     from_entry,
     to_entry,
 )
@@ -31,7 +37,7 @@ from harness.auditing.examine import Examination
 from harness.auditing.infer import PresentPredictions, Side, infer, infer_present
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
-from harness.auditing.probe import MOST_LATE, closing_notes, compares_early_and_late, probe, recognise
+from harness.auditing.probe import MOST_WATCHED, closing_doubts, probe, recognise, watches_for_drift
 from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial
@@ -42,7 +48,7 @@ from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.release import Microdata, Reader
 from harness.vocabulary.table import Table
 
-RISK, EARLY, LATE = "risk", "early", "late"  # purposes of draws of f(D) beside those of the looks
+RISK = "risk"  # a purpose of draws of f(D)
 
 
 @dataclass(eq=False)
@@ -72,7 +78,6 @@ class _Course:
         self.journal, self.state = journal, state
         self.is_resumed = bool(state.examined)
         self.has_asked = False  # about persons, in this run
-        self.early: Samples | None = None
         self.store = DrawStore(None if journal is None else journal.path.parent)
 
     @cached_property
@@ -85,6 +90,8 @@ class _Course:
         yield from self._select()
         for look in self.selected.looks:
             yield from self._examine_all(look)
+        if self.state.confirmed is None and confirms(self.profile):
+            yield self._record(self._confirm())
         if self.state.closed is None:
             yield from self._close()
 
@@ -144,17 +151,17 @@ class _Course:
         if self.is_resumed:
             recognise(self.plan, self.oracle, self.profile)
             yield self._record(Resumed())
-        if self.profile.card.releases == "predictions" and compares_early_and_late(self.profile, look.draws):
-            self.early = self._predict(EARLY, look)
+        yield from self._watch(EARLY, look)
 
     def _draw_for(self, look: Look) -> Iterator[Event]:
-        if self.profile.card.releases == "microdata":
+        """The draws of f(D) that all persons share; those who are examined in blocks have their own."""
+        if self.profile.card.releases == "microdata" and self.profile.coupled:
             yield from self._draw(_purpose(look), look.draws)
 
     def _draw(self, purpose: str, draws: int) -> Iterator[Event]:
         """Draw f(D) for each question of the plan, unless that was done before."""
         questions = self.plan.asked(self.profile.card)
-        for number, question in enumerate(questions[:1] if purpose in (RISK, LATE) else questions):
+        for number, question in enumerate(questions[:1] if purpose in (RISK, EARLY, LATE) else questions):
             if (purpose, number) in self.state.drawn:
                 continue
             ask = self.plan.ask_present(self.profile.card, question, purpose, draws)
@@ -178,7 +185,7 @@ class _Course:
     def _examination(self, look: Look) -> Examination:
         """What workers need: the draws of f(D), and what adversaries who train once for everybody infer from them."""
         last = look == self.selected.looks[-1]
-        if self.profile.card.releases == "predictions":
+        if self.profile.card.releases == "predictions" or not self.profile.coupled:
             return Examination(self.plan, self.oracle, self.profile, look, last=last)
         questions = range(len(self.plan.questions))
         return Examination(
@@ -191,7 +198,7 @@ class _Course:
         question = self.plan.questions[number]
         once = [one for one in question.adversaries if not self.plan.adversaries[one].depends_on_target]
         if not once:
-            return PresentPredictions({}, {}, {}, {})
+            return PresentPredictions({}, {})
         rows = [row for person in self.selected.examined for row in distinct_rows(self.plan, person)]
         targets = [question.data.record(row) for row in rows]
         releases = self._read(number, self._tables(_purpose(look), number))
@@ -200,32 +207,59 @@ class _Course:
     def _side(self, look: Look, seeds: Literal["present", "absent"]) -> Side:
         return Side(look, "both" if self.profile.coupled else seeds, bool(self.profile.card.randomized))
 
+    def _confirm(self) -> Confirmed:
+        """Ask some questions again, in random order, and count the answers that differ from the first ones."""
+        look = self.selected.looks[-1]
+        examination = self._examination(look)
+        repeated = questions_to_repeat(self.plan, self.profile, self.state.findings)
+        different = sum(not self._answers_again(examination, person) for person in repeated)
+        persons = tuple(sorted({person for person in repeated if person is not None}))
+        return Confirmed(persons, len(repeated), different)
+
+    def _answers_again(self, examination: Examination, person: int | None) -> bool:
+        """Whether f answers a question about a person, or about f(D), as it did before."""
+        if person is None:
+            return all(self._draws_again(number) for number in range(len(self.plan.questions)))
+        findings = {
+            (adversary, secret): finding
+            for (of, adversary, secret), finding in self.state.findings.items()
+            if of == person
+        }
+        return agree(examination.examine_again(person, next(iter(findings.values())).row or 0), findings)
+
+    def _draws_again(self, number: int) -> bool:
+        """Whether f(D) is what it was when it was drawn."""
+        purpose = _purpose(self.selected.looks[0])
+        ask = self.plan.ask_present(self.profile.card, self.plan.questions[number], purpose, 1)
+        (table,) = ask_oracle(self.oracle, ask, "f(D)")
+        (before,) = self._tables(purpose, number)
+        assert isinstance(table, Table)
+        return table.row_order_invariant_digest == before.row_order_invariant_digest
+
     def _close(self) -> Iterator[Event]:
-        """Ask the closing question and note what it brought to light."""
-        look, early, late = self.selected.looks[0], self.early, None
-        if compares_early_and_late(self.profile, look.draws):
-            if self.profile.card.releases == "predictions":
-                late = self._predict(LATE, look)
-            else:
-                early = self._infer_about_first(_purpose(look), look)
-                yield from self._draw(LATE, min(look.draws, MOST_LATE))
-                late = self._infer_about_first(LATE, look)
-        yield self._record(Closed(closing_notes(self.plan, self.oracle, self.profile, early, late)))
+        """Ask the closing question and say what it brought to light."""
+        yield from self._watch(LATE, self.selected.looks[0])
+        early, late = (self.state.watched.get(purpose) for purpose in (EARLY, LATE))
+        yield self._record(Closed(closing_doubts(self.plan, self.oracle, self.profile, early, late)))
 
-    def _infer_about_first(self, purpose: str, look: Look) -> Samples | None:
-        """What draws of f(D) say about the first person, to the first adversary, of the first secret, if anything."""
+    def _watch(self, purpose: str, look: Look) -> Iterator[Event]:
+        """Draws of f(D) of which late ones are compared with early ones, where f may drift."""
+        if not watches_for_drift(self.profile, look.draws) or purpose in self.state.watched:
+            return
+        row = self.plan.data.rows_of(self.selected.persons[0])[0]
+        few = replace(look, draws=min(look.draws, MOST_WATCHED))
+        if self.profile.card.releases == "predictions":
+            examination = Examination(self.plan, self.oracle, self.profile, few, last=False)
+            yield self._record(Watched(purpose, examination.predict_present(row, purpose)))
+            return
+        yield from self._draw(purpose, few.draws)
         question = self.plan.questions[0]
-        target = question.data.record(self.plan.data.rows_of(self.selected.persons[0])[0])
         releases = self._read(0, self._tables(purpose, 0))
-        inferred = infer(self.plan, question.adversaries[:1], releases, [target], self._side(look, "present"))
-        pair = (question.adversaries[0], 0)
-        return None if (pair, 0) in inferred.failures else Samples(inferred.samples(pair, 0))
-
-    def _predict(self, purpose: str, look: Look) -> Samples:
-        """What f(D) predicts about the first person."""
-        few = replace(look, draws=min(look.draws, MOST_LATE))
-        examination = Examination(self.plan, self.oracle, self.profile, few, last=False)
-        return examination.predict_present(self.plan.data.rows_of(self.selected.persons[0])[0], purpose)
+        target = question.data.record(row)
+        inferred = infer(self.plan, question.adversaries[:1], releases, [target], self._side(few, "present"))
+        prediction = inferred.prediction((question.adversaries[0], 0), 0)
+        if prediction.samples is not None:
+            yield self._record(Watched(purpose, Samples(prediction.samples)))
 
 
 def _purpose(look: Look) -> str:

@@ -7,11 +7,12 @@ over looks: look t spends α/(t(t+1)), which sums to α however many looks there
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.auditing.call_count import calls_before_persons, calls_per_person
+from harness.auditing.call_count import BLOCK, calls_before_persons, calls_for_equal_persons
 from harness.auditing.events import Look, OracleProfile, Selected
 from harness.auditing.plan import Plan
 from harness.measuring.bounds import binomial_upper
@@ -109,11 +110,14 @@ def _affordable(plan: Plan, profile: OracleProfile, budget: int) -> int:
     """How many persons a budget of calls buys, when none of them is settled before the last look."""
     looks = schedule(plan, profile, plan.data.population)
     most_rows = max(len(distinct_rows(plan, person)) for person in range(plan.data.population))
-    shared, each = calls_before_persons(plan, profile, looks), calls_per_person(plan, profile, looks, most_rows)
-    affordable = (budget - shared) // each
-    if affordable < 1:
-        raise InputError(f"a budget of {budget} calls buys no record; this audit needs at least {shared + each}")
-    return affordable
+    shared = calls_before_persons(plan, profile, looks)
+
+    def needed(persons: int) -> int:
+        return shared + calls_for_equal_persons(plan, profile, looks, persons, most_rows)
+
+    if needed(1) > budget:
+        raise InputError(f"a budget of {budget} calls buys no record; this audit needs at least {needed(1)}")
+    return bisect_right(range(1, plan.data.population + 1), budget, key=needed)
 
 
 def riskiest(data: Dataset, release: Microdata | None) -> npt.NDArray[np.intp]:
@@ -185,8 +189,11 @@ def in_random_order(plan: Plan, persons: tuple[int, ...]) -> list[int]:
 def work_items(plan: Plan, profile: OracleProfile, ordered: list[int]) -> list[tuple[int, ...]]:
     """The persons as they travel to workers: one by one, or together where one question about f(D) serves several.
 
-    That is so for predictions drawn with common seeds: what f(D) predicts depends on the quasi-identifiers alone.
+    That is so for predictions drawn with common seeds: what f(D) predicts depends on the quasi-identifiers alone. And
+    where microdata are drawn without common seeds, each block of persons has draws of f(D) of its own.
     """
+    if profile.card.releases == "microdata" and not profile.coupled:
+        return [tuple(ordered[start : start + BLOCK]) for start in range(0, len(ordered), BLOCK)]
     if profile.card.releases != "predictions" or not profile.coupled:
         return [(person,) for person in ordered]
     items: list[list[int]] = []

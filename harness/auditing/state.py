@@ -12,7 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from harness.auditing.events import (
+    LATE,
     Closed,
+    Confirmed,
     Drawn,
     Event,
     Examined,
@@ -21,9 +23,11 @@ from harness.auditing.events import (
     OracleProfile,
     Probed,
     Selected,
+    Watched,
 )
 from harness.auditing.finding import Finding, put_together
 from harness.auditing.plan import Claim
+from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
 
 Key = tuple[int, int, int]  # person, number of the adversary, of the secret
@@ -37,11 +41,13 @@ class AuditState:
     profile: OracleProfile | None = None
     selected: Selected | None = None
     drawn: dict[tuple[str, int], Drawn] = field(default_factory=dict)  # by purpose and question
+    watched: dict[str, Samples] = field(default_factory=dict)  # early and late draws of f(D), what they say
     examined: set[tuple[int, int]] = field(default_factory=set)  # person and look
     findings: dict[Key, Finding] = field(default_factory=dict)  # of the latest look at each examined person
     notes: dict[str, int] = field(default_factory=dict)  # about releases without a person, and how often
     failed: dict[int, Failed] = field(default_factory=dict)  # persons whom the oracle failed on, until it does not
     violated: dict[tuple[int, int], int] = field(default_factory=dict)  # adversary and secret: the first such look
+    confirmed: Confirmed | None = None
     closed: Closed | None = None
 
     @classmethod
@@ -64,16 +70,23 @@ class AuditState:
                 self.selected = event
             case Drawn():
                 self.drawn[event.purpose, event.question] = event
+            case Watched():
+                self.watched[event.purpose] = event.samples
             case Examined():
                 self._add_examined(event)
             case Failed():
                 self.failed[event.person] = event
+            case Confirmed():
+                self.confirmed = event
             case Closed():
                 self.closed = event
 
     def _add_examined(self, event: Examined) -> None:
         self.failed.pop(event.person, None)
-        self.closed = None
+        if self.closed is not None:  # an audit that goes on is closed anew
+            self.confirmed = self.closed = None
+            self.watched.pop(LATE, None)
+            self.drawn = {key: drawn for key, drawn in self.drawn.items() if key[0] != LATE}
         self.examined.add((event.person, event.look))
         for note in event.notes:
             self.notes[note] = self.notes.get(note, 0) + 1
@@ -141,6 +154,17 @@ class AuditState:
                     alone = len(rows) == 1
                     row = rows[finding.row or 0] if alone or person == first else None  # duplicates order theirs anyhow
                     yield replace(finding, person=person, rows=rows, row=row)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why no verdict but INCONCLUSIVE can rest on the answers."""
+        doubts = list(self.profile.doubts) if self.profile is not None else []
+        if self.confirmed is not None and self.confirmed.different:
+            doubts.append(
+                f"{self.confirmed.different} of {self.confirmed.repeated} questions that were asked again got another "
+                "answer, so f is not deterministic; audit it with randomized = true"
+            )
+        return tuple(dict.fromkeys([*doubts, *(self.closed.doubts if self.closed is not None else ())]))
 
     @property
     def missing(self) -> int:

@@ -65,6 +65,8 @@ class Circumstances:
     coupled: bool = True  # else pairs also differ by f's own noise, which the words must not blame on a person
     unit: str = "record"  # what a person is called where every row is one
     unprovable: frozenset[str] = frozenset()  # secrets whose distance has no confidence limits when δ = 0
+    confirmed: frozenset[int] | None = None  # persons about whom f was asked again; None where that needs no asking
+    doubts: tuple[str, ...] = ()  # why the answers of f prove nothing
 
     @property
     def oneself(self) -> str:
@@ -136,9 +138,15 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
     doubtful = [finding for finding in findings if not finding.satisfies(claim)]
     certificate = _certificate(findings, doubtful, guilty, claim, around, pairs)
     outcome, witness = Outcome.INCONCLUSIVE, worst
-    if guilty:
-        outcome = Outcome.VIOLATED
+    confirmed = [finding for finding in guilty if around.confirmed is None or finding.person in around.confirmed]
+    if around.doubts:
+        reason = f"{'; '.join(around.doubts)}; {_not_proven(worst, around)}"
+    elif guilty and not confirmed:
         witness = max(guilty, key=_weight)
+        reason = f"{_violation(witness, claim, around)}, but f was not asked about that again; raise confirm"
+    elif guilty:
+        outcome = Outcome.VIOLATED
+        witness = max(confirmed, key=_weight)
         reason = _violation(witness, claim, around)
     elif doubtful:
         reason = _doubt(doubtful, claim, around) + _certified(certificate, claim, around)
@@ -158,7 +166,7 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
         examined=len(findings),
         population=around.population,
         certificate=certificate,
-        draws_needed=None if guilty else _needed(doubtful),
+        draws_needed=None if guilty or around.doubts else _needed(doubtful),
     )
 
 
@@ -216,6 +224,10 @@ def _violation(finding: Finding, claim: Claim, around: Circumstances) -> str:
             f"more apart {often}, f's own noise included"
         )
     return f"{moved}; the claim allows {claim.delta:g}"
+
+
+def _not_proven(worst: Finding, around: Circumstances) -> str:
+    return f"the largest distance seen, {worst.distance:.4g} of {_named(worst, around)}, therefore proves nothing"
 
 
 def _needed(doubtful: Sequence[Finding]) -> int | None:

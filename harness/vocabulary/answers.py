@@ -10,18 +10,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from harness.vocabulary.errors import ReleaseError
-from harness.vocabulary.oracle import Ask, Oracle, Release
+from harness.vocabulary.oracle import Ask, Card, Oracle, Release
 from harness.vocabulary.release import Predictions, as_release, checked_predictions, require_columns
 
 
 def checked_answers(oracle: Oracle, ask: Ask) -> Iterator[Release]:
     """The oracle's releases: one table per draw; predictions in order of their draws, each with its share of them.
 
-    An ask of more draws than the card allows is asked in parts; a part begins with the seed of its first draw.
+    An ask of more draws than the card allows is asked in parts; a part begins with the seed of its first draw. An
+    oracle that says it is deterministic has never been asked for several draws, so it is asked for one at a time.
     Anything else than was asked for is a ReleaseError; the caller adds which question it was.
     """
-    for part in parts_of(ask, oracle.card.max_draws):
+    for part in parts_of(ask, most_draws(oracle.card)):
         yield from _checked_part(oracle, part)
+
+
+def most_draws(card: Card) -> int | None:
+    """How many draws one ask may be for; None: any number."""
+    return 1 if card.randomized is False else card.max_draws
 
 
 def parts_of(ask: Ask, max_draws: int | None) -> Iterator[Ask]:
