@@ -47,8 +47,8 @@ TRIED = 1_000  # draws on which recipes are learnt, and as many on which they ar
 
 __all__ = [
     "LinearPotential", "PiecewisePotential", "Potential", "StraightPotential", "binomial_lower", "binomial_upper",
-    "interval", "lower", "lower_by_potential", "mean_at_least", "mean_at_most", "mean_limits", "upper",
-    "upper_of_sides",
+    "candidate_potentials", "interval", "lower", "lower_by_potential", "mean_at_least", "mean_at_most", "mean_limits",
+    "upper", "upper_of_sides",
 ]  # fmt: skip
 
 
@@ -206,10 +206,10 @@ class PiecewisePotential:
 
     def gains(self, x: Floats, y: Floats) -> Floats:
         """h(x) − h(y) of each pair.  # [draws]"""
-        moved: Floats = self._at(x) - self._at(y)
+        moved: Floats = self.heights(x) - self.heights(y)
         return np.clip(moved, -self.oscillation, self.oscillation)  # no more than rounding
 
-    def _at(self, side: Floats) -> Floats:
+    def heights(self, side: Floats) -> Floats:
         """h of each draw, all coordinates at once.  # [draws]"""
         places = np.clip((side - self.start[:, None]) / self.width[:, None], 0.0, CELLS)
         cells = np.minimum(places.astype(np.intp), CELLS - 1)
@@ -281,6 +281,16 @@ def _learn(x: Floats, y: Floats, price: float, span: float) -> Potential:
         return StraightPotential(np.sign(means), span)
     recipe = _choose(x[:, : 2 * TRIED], y[:, : 2 * TRIED], price, span) if x.shape[1] >= 8 else _Recipe(0.0, 0.0)
     return _follow(recipe, x, y, price, span)
+
+
+def candidate_potentials(x: Floats, y: Floats, span: float) -> list[Callable[[Floats], Floats]]:
+    """Functions h of one side's draws, learnt from these, that change by at most ‖x − y‖₁ and tell the sides apart."""
+    straight = {tuple(_signs(recipe, x, y).tolist()) for recipe in COORDINATES}
+    start, reach = _reach(x, y)
+    width = np.where(reach > 0, reach, 1.0) / CELLS
+    gaps = _below(y, start, width) - _below(x, start, width)
+    by_cells = PiecewisePotential(start, width, np.sign(gaps), span)
+    return [partial(np.einsum, "j,jk->k", np.array(signs)) for signs in sorted(straight)] + [by_cells.heights]
 
 
 def _choose(x: Floats, y: Floats, price: float, span: float) -> _Recipe:
