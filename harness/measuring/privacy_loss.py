@@ -103,7 +103,7 @@ def _bound(more: int, of_more: int, less: int, of_less: int, alpha: float, delta
     return math.log((p - delta) / q) if p > delta else -math.inf
 
 
-def _choose(x: Floats, y: Floats, judges: tuple[int, int], alpha: float, delta: float, claimed: float | None) -> _Event:
+def _choose(x: Floats, y: Floats, judges: tuple[int, int], alpha: float, delta: float) -> _Event:
     """The event that promises the largest bound on the draws that judge."""
     weights = np.stack(list(_scores(x, y)))  # (scores, features)
     scores = [np.sort(weights @ side.T, axis=1) for side in (x, y)]  # each (scores, draws)
