@@ -119,7 +119,7 @@ class Wager:
     @property
     def log_capital(self) -> float:
         """The logarithm of the capital now; that at the start is 0."""
-        return float(logsumexp(self.log_capitals))
+        return float(np.logaddexp.reduce(self.log_capitals))
 
     def refutes(self, alpha: float) -> bool:
         """Whether the claim is refuted: were it true, this would ever happen with probability at most alpha."""
@@ -148,7 +148,7 @@ def _bet(wager: Wager, returns: Floats) -> Wager:
     steps = np.log1p(SHARES[:, None] * np.maximum(returns, -1.0))  # below −1 by no more than rounding
     # One after the other, the state first: then it does not matter in which parts the values came.
     paths = np.cumsum(np.column_stack([wager.log_capitals, steps]), axis=1)[:, 1:]
-    highest = max(wager.highest, float(logsumexp(paths, axis=0).max()))
+    highest = max(wager.highest, float(np.logaddexp.reduce(paths, axis=0).max()))
     return Wager(wager.draws + len(returns), tuple(paths[:, -1].tolist()), highest)
 
 

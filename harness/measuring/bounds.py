@@ -47,8 +47,8 @@ TRIED = 1_000  # draws on which recipes are learnt, and as many on which they ar
 
 __all__ = [
     "LinearPotential", "PiecewisePotential", "Potential", "StraightPotential", "binomial_lower", "binomial_upper",
-    "candidate_potentials", "interval", "lower", "lower_by_potential", "mean_at_least", "mean_at_most", "mean_limits",
-    "upper", "upper_of_sides",
+    "candidate_potentials", "interval", "learn_potential", "lower", "lower_by_potential", "mean_at_least",
+    "mean_at_most", "mean_limits", "upper", "upper_of_sides",
 ]  # fmt: skip
 
 
@@ -281,6 +281,16 @@ def _learn(x: Floats, y: Floats, price: float, span: float) -> Potential:
         return StraightPotential(np.sign(means), span)
     recipe = _choose(x[:, : 2 * TRIED], y[:, : 2 * TRIED], price, span) if x.shape[1] >= 8 else _Recipe(0.0, 0.0)
     return _follow(recipe, x, y, price, span)
+
+
+def learn_potential(
+    x: Floats, y: Floats, alpha: float, *, draws: int | None = None, span: float = SIMPLEX_SPAN
+) -> Potential:
+    """A potential learnt on the columns of draws so far, to bet on draws to come: `draws` of them, or as many again.
+
+    `bet_on_more(wager, potential.gains(x, y), epsilon, potential.oscillation)` bets on them that d is more than ε.
+    """
+    return _learn(x, y, math.log(1 / alpha) / (draws or x.shape[1]), span)
 
 
 def candidate_potentials(x: Floats, y: Floats, span: float) -> list[Callable[[Floats], Floats]]:
