@@ -15,7 +15,7 @@ def distances(runs: int) -> None:
     for law, d in LAWS.items():
         for coupled in (True, False):
             for draws in DRAWS:
-                found = of_distance(law, coupled, draws, max(4, runs * 25 // draws) if draws > 25 else runs, seed=3)
+                found = of_distance(law, coupled, draws, runs if draws <= 250 else runs // 5, seed=3)
                 kind = "coupled" if coupled else "independent"
                 rates = f"{found.lower / found.runs:.1%} | {found.upper / found.runs:.1%}"
                 name = law.__name__.replace("_", " ")
