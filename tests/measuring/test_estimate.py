@@ -291,4 +291,4 @@ def seconds(work: Callable[[], object]) -> float:
 def test_a_whole_comparison_takes_little_longer_than_sorting_all_draws(mechanism: Mechanism, coupled: bool) -> None:
     x, y = mechanism(np.random.default_rng(12), 25_000, coupled)
     sorting = seconds(lambda: [np.sort(np.ascontiguousarray(side.T), axis=1) for side in (x, y)])
-    assert seconds(lambda: estimate(x, y, coupled)) < (1.5 if coupled else 2.5) * sorting
+    assert seconds(lambda: estimate(x, y, coupled)) < (1.5 if coupled else 3.5) * sorting
