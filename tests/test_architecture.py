@@ -13,8 +13,9 @@ ROOT = Path(__file__).parent.parent
 ORDER = [
     "vocabulary.errors", "vocabulary.values", "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema",
     "vocabulary.source", "vocabulary.dataset", "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
-    "measuring.specification", "measuring.loading", "measuring.samples", "measuring.bounds", "measuring.divergence",
-    "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
+    "measuring.specification", "measuring.loading", "measuring.samples", "measuring.betting", "measuring.bounds",
+    "measuring.divergence", "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
+    "measuring.independence",
     "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
     "auditing.options", "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",

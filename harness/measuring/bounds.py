@@ -8,35 +8,49 @@ signed measure δₓ − δᵧ of one pair, d is the norm of E V and the plug-in
 ‖V‖ = sup h(x) − h(y) over h(x) = Σₑ φₑ(xₑ) with 1-Lipschitz φₑ (Kantorovich duality), and
 |h(x) − h(y)| ≤ ‖x − y‖₁ ≤ span. From this follow
 
-- the upper limit: the mean of ‖x − y‖₁ over coupled pairs is at least d, and so is the mean of d̂; the first is
-  bounded by betting on a mean, the second by how closely d̂ keeps to its mean;
+- the upper limit: the mean of ‖x − y‖₁ over pairs of draws is at least d, coupled or not, and so is the mean of d̂;
+  the first is bounded by betting on a mean, the second by how closely d̂ keeps to its mean;
 - the lower limit: a potential h is learnt on the first draws, and E h(x) − E h(y) ≤ d is bounded on the others by
   betting; with few draws, bands around the distribution functions may say more.
 
-What needs no more than this from a distance is public for others: `upper_of_sides`, `lower_by_potential`,
-`mean_at_least`, `mean_at_most` and `mean_limits`.
+How a potential is learnt decides how much of d it gains. The best slope of φₑ is +1 where x lies above y and −1 where
+below, and with many coordinates most of these signs cannot be told from few draws: a recipe (`_Recipe`) says which
+sign is taken where the draws do not tell. Half of the draws at hand try the recipes on the other half; the one that
+promises most is followed with all of them.
+
+What needs no more than this from a distance is public for others: `upper_of_sides` and `lower_by_potential`. Bounds on
+means are those of `betting`.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 from scipy.special import betaincinv
 
+from harness.measuring.betting import mean_at_least, mean_at_most, mean_limits
 from harness.measuring.samples import Coordinates, Floats, pair_lengths
 
 # How the error level of one end is shared between the bounds of which the best is taken.
 MEAN_OF_PAIRS, NORM_OF_PAIRS, SQUARE_OF_PAIRS = 0.80, 0.16, 0.04
-BOUNDED_STEPS, NORM_OF_SIDES, SPREAD_OF_SIDE = 0.20, 0.70, 0.05  # the last for each side
+PAIRS_OF_SIDES, ALL_OF_SIDES = 0.20, 0.80
+BOUNDED_STEPS, NORM_OF_SIDES, SPREAD_OF_SIDE = 0.20, 0.70, 0.05  # of what is `ALL_OF_SIDES`; the last for each side
 DUALITY, BANDS = 0.80, 0.20
 
 SIMPLEX_SPAN = 2.0  # the largest ‖x − y‖₁ of two points of the simplex
 BANDS_UP_TO = 2_000  # draws; beyond it all of the level goes to duality, which needs no sorting
-MAX_STAKE = 0.9  # the largest share of the capital staked on one draw
 CELLS = 256  # of a potential's grid
+SOME = 500  # pairs that are looked at before all are
+TRIED = 700  # draws on which recipes are learnt, and as many on which they are tried
+
+__all__ = [
+    "LinearPotential", "PiecewisePotential", "Potential", "StraightPotential", "binomial_lower", "binomial_upper",
+    "candidate_potentials", "interval", "learn_potential", "lower", "lower_by_potential", "mean_at_least",
+    "mean_at_most", "mean_limits", "upper", "upper_of_sides",
+]  # fmt: skip
 
 
 class Potential(Protocol):
@@ -77,7 +91,13 @@ def upper(
     """d is at most this, except with probability alpha; `estimate` is the plug-in d̂ of the same draws."""
     if coupled:
         return min(span, _upper_of_pairs(pair_lengths(x, y, span), estimate, alpha, span))
-    return upper_of_sides((x.columns, y.columns), estimate, alpha, span)
+    high = upper_of_sides((x.columns, y.columns), estimate, ALL_OF_SIDES * alpha, span)
+    # The limit of the pairs lies above their mean: of most laws, some of them show that they have nothing to add.
+    for draws in (min(len(x), len(y), SOME), min(len(x), len(y))):
+        moved = pair_lengths(Coordinates(x.columns[:, :draws]), Coordinates(y.columns[:, :draws]), span)
+        if moved.mean() >= high:
+            return high
+    return min(high, mean_at_most(moved, PAIRS_OF_SIDES * alpha, span=span))
 
 
 def lower(x: Coordinates, y: Coordinates, alpha: float, *, span: float = SIMPLEX_SPAN) -> float:
@@ -89,55 +109,6 @@ def lower(x: Coordinates, y: Coordinates, alpha: float, *, span: float = SIMPLEX
         return lower_by_potential(left, right, alpha, span, learn)
     dual = lower_by_potential(left, right, DUALITY * alpha, span, learn)
     return max(dual, _lower_by_bands(x.ordered, y.ordered, BANDS * alpha))
-
-
-def mean_at_least(values: Floats, alpha: float, *, span: float, seen: int = 0, below: Floats | float = 0.0) -> float:
-    """A lower confidence bound, from 0 up, on the mean of values ≥ −`below`, by betting that it is larger.
-
-    Waudby-Smith & Ramdas: were the mean at most m, the capital Π(1 + λₜ(zₜ − m)) would be a nonnegative
-    supermartingale for stakes λₜ ≤ 1/(m + belowₜ) set by the past, and reach 1/alpha with probability at most
-    alpha. The first `seen` values set stakes and are not bet on; `span` is the width of what the first ones can be.
-    """
-    goal = math.log(1 / alpha)
-    stakes, bets = _stakes(values, goal, span, seen), values[seen:]
-
-    def gained(mean: float) -> float:
-        return float(np.log1p(np.minimum(stakes, MAX_STAKE / (mean + below)) * (bets - mean)).sum()) - goal
-
-    least, most = 1e-9 * span, float(bets.max())
-    if most <= least or gained(least) <= 0:
-        return 0.0
-    # The capital falls as m grows, so every m below the root is refuted; stay on that side of it.
-    from scipy.optimize import brentq  # late: it takes longer to import than most audits need
-
-    root: float = brentq(gained, least, most, xtol=1e-8 * span, rtol=1e-8)
-    return max(0.0, root - 2e-8 * span)
-
-
-def mean_at_most(values: Floats, alpha: float, *, span: float) -> float:
-    """An upper confidence bound on the mean of values from 0 to `span`."""
-    return span - mean_at_least(span - values, alpha, span=span)
-
-
-def mean_limits(columns: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """Lower and upper limits of the means of rows of values from 0 to 1.  # [rows, draws] -> [rows] twice
-
-    All of them hold at once, except with probability alpha.
-    """
-    each = alpha / (2 * len(columns))
-    lows = [mean_at_least(row, each, span=1.0) for row in columns]
-    highs = [mean_at_most(row, each, span=1.0) for row in columns]
-    return np.array(lows), np.array(highs)
-
-
-def _stakes(values: Floats, goal: float, span: float, seen: int) -> Floats:
-    """The stakes that would be best if the values to come had the variance of those before."""
-    squares = np.empty(len(values))
-    squares[0] = span**2 / 4  # the largest variance there is, until something is seen
-    squares[1:] = (values[1:] - np.cumsum(values[:-1]) / np.arange(1, len(values))) ** 2
-    variances = np.cumsum(squares) / np.arange(1, len(values) + 1)
-    before = np.concatenate([squares[:1], variances[:-1]])[seen:]
-    return np.sqrt(2 * goal / (len(before) * before))
 
 
 def _upper_of_pairs(moved: Floats, estimate: float, alpha: float, span: float) -> float:
@@ -230,22 +201,28 @@ class PiecewisePotential:
     slopes: Floats  # [coordinates, CELLS], each −1, 0 or 1
     span: float
 
-    @property
+    @cached_property
     def oscillation(self) -> float:
         """The most h can differ by between two predictions."""
-        return min(self.span, float((np.ptp(self._heights(), axis=1) * self.width).sum()))
+        return min(self.span, float((np.ptp(self._heights, axis=1) * self.width).sum()))
 
     def gains(self, x: Floats, y: Floats) -> Floats:
         """h(x) − h(y) of each pair.  # [draws]"""
-        total = np.zeros(x.shape[1])
-        for j, heights in enumerate(self._heights()):
-            for side, sign in ((x[j], 1.0), (y[j], -1.0)):
-                place = np.clip((side - self.start[j]) / self.width[j], 0.0, CELLS)
-                cell = np.minimum(place.astype(np.intp), CELLS - 1)
-                height = heights.take(cell) + self.slopes[j].take(cell) * (place - cell)
-                total += sign * self.width[j] * height
-        return np.clip(total, -self.oscillation, self.oscillation)  # no more than rounding
+        moved: Floats = self.heights(x) - self.heights(y)
+        return np.clip(moved, -self.oscillation, self.oscillation)  # no more than rounding
 
+    def heights(self, side: Floats) -> Floats:
+        """h of each draw, all coordinates at once.  # [draws]"""
+        places = np.clip((side - self.start[:, None]) / self.width[:, None], 0.0, CELLS)
+        cells = np.minimum(places.astype(np.intp), CELLS - 1)
+        rows = np.arange(len(side))[:, None]
+        places -= cells
+        places *= self.slopes.take(cells + rows * CELLS)
+        places += self._heights.take(cells + rows * (CELLS + 1))
+        heights: Floats = np.einsum("j,jk->k", self.width, places)
+        return heights
+
+    @cached_property
     def _heights(self) -> Floats:
         """φₑ at the ends of its cells, in units of their width.  # [coordinates, CELLS + 1]"""
         return np.pad(np.cumsum(self.slopes, axis=1), ((0, 0), (1, 0)))
@@ -282,28 +259,123 @@ class LinearPotential:
         return np.maximum(gains, -self.oscillation)  # no more than rounding
 
 
+@dataclass(frozen=True)
+class _Recipe:
+    """How slopes are made of draws."""
+
+    # A coordinate rises if its mean gap is more than so many of its standard errors, and falls otherwise; None: it is
+    # flat unless its mean gap is two standard errors. As confidences sum to 1, a few that clearly rise say that the
+    # others fall together, though none of them shows it.
+    rises_from: float | None
+    # A cell has a slope of its own if its gap is more than so many standard errors; None: no cell has.
+    clear_from: float | None = None
+
+
+COORDINATES = tuple(map(_Recipe, (0.0, -1.0, 1.0, -2.0, 2.0, None)))
+
+
 def _learn(x: Floats, y: Floats, price: float, span: float) -> Potential:
-    """The potential whose bound promises most: what it gains on these draws less `price` times its oscillation."""
-    start = np.minimum(x.min(axis=1), y.min(axis=1))
-    reach = np.maximum(x.max(axis=1), y.max(axis=1)) - start
+    """The potential whose bound promises most, `price` being ln(1/alpha) over the number of draws to bet on."""
     moved = x - y
     means = moved.mean(axis=1)
     one_way = bool(((moved.min(axis=1) >= 0) | (moved.max(axis=1) <= 0)).all())
-    if one_way and reach.sum() >= span and np.abs(means).sum() > 10 * price * span:
+    if one_way and _reach(x, y)[1].sum() >= span and np.abs(means).sum() > 10 * price * span:
         return StraightPotential(np.sign(means), span)
+    recipe = _choose(x[:, : 2 * TRIED], y[:, : 2 * TRIED], price, span) if x.shape[1] >= 8 else _Recipe(0.0, 0.0)
+    return _follow(recipe, x, y, price, span)
+
+
+def learn_potential(
+    x: Floats, y: Floats, alpha: float, *, draws: int | None = None, span: float = SIMPLEX_SPAN
+) -> Potential:
+    """A potential learnt on the columns of draws so far, to bet on draws to come: `draws` of them, or as many again.
+
+    `bet_on_more(wager, potential.gains(x, y), epsilon, potential.oscillation)` bets on them that d is more than ε.
+    """
+    return _learn(x, y, math.log(1 / alpha) / (draws or x.shape[1]), span)
+
+
+def candidate_potentials(x: Floats, y: Floats, span: float) -> list[Callable[[Floats], Floats]]:
+    """Functions h of one side's draws, learnt from these, that change by at most ‖x − y‖₁ and tell the sides apart."""
+    mean_gaps = _mean_gaps(x, y)
+    straight = {tuple(_signs(recipe, mean_gaps).tolist()) for recipe in COORDINATES}
+    start, reach = _reach(x, y)
     width = np.where(reach > 0, reach, 1.0) / CELLS
+    gaps = _below(y, start, width) - _below(x, start, width)
+    by_cells = PiecewisePotential(start, width, np.sign(gaps), span)
+    return [partial(np.einsum, "j,jk->k", np.array(signs)) for signs in sorted(straight)] + [by_cells.heights]
+
+
+def _choose(x: Floats, y: Floats, price: float, span: float) -> _Recipe:
+    """The recipe that promises most when it is learnt on half of the draws and tried on the other half."""
+    early, late = ((x[:, half::2], y[:, half::2]) for half in (0, 1))
+    lengths, gaps, moved = _reach(*early)[1], _mean_gaps(*early), late[0] - late[1]
+
+    def promise(gains: Floats, oscillation: float) -> float:
+        """About the bound that a potential leads to."""
+        return float(gains.mean()) - math.sqrt(2 * price * float(gains.var())) - price * oscillation
+
+    def of_coordinates(recipe: _Recipe) -> float:
+        signs = _signs(recipe, gaps)
+        return promise(np.einsum("j,jk->k", signs, moved), min(span, float(np.abs(signs) @ lengths)))
+
+    def of_cells(recipe: _Recipe) -> float:
+        potential = _follow(recipe, *early, price, span)
+        return promise(potential.gains(*late), potential.oscillation)
+
+    best = max(COORDINATES, key=of_coordinates)
+    return max(best, replace(best, clear_from=2.0), _Recipe(0.0, 0.0), key=of_cells)
+
+
+def _signs(recipe: _Recipe, gaps: tuple[Floats, Floats]) -> Floats:
+    """The slope of each coordinate.  # [coordinates]"""
+    means, errors = gaps
+    rises = recipe.rises_from
+    flat_or_clear, either_way = np.sign(means) * (np.abs(means) > 2 * errors), means > (rises or 0.0) * errors
+    signs: Floats = flat_or_clear if rises is None else np.where(either_way, 1.0, -1.0)
+    return signs
+
+
+def _mean_gaps(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The mean of x − y of each coordinate, and its standard error.  # [coordinates] twice"""
+    moved = x - y
+    means = moved.mean(axis=1)
+    moved -= means[:, None]
+    squares: Floats = np.einsum("jk,jk->j", moved, moved)
+    return means, np.sqrt(squares) / moved.shape[1]
+
+
+def _follow(recipe: _Recipe, x: Floats, y: Floats, price: float, span: float) -> Potential:
+    """The potential that a recipe makes of draws."""
+    start, reach = _reach(x, y)
+    signs = _signs(recipe, _mean_gaps(x, y))
+    if recipe.clear_from is None and reach.sum() >= span:
+        return StraightPotential(signs, span)
+    width = np.where(reach > 0, reach, 1.0) / CELLS
+    slopes = np.repeat(signs[:, None], CELLS, axis=1)
+    if recipe.clear_from is None:
+        return PiecewisePotential(start, width, slopes, span)
     # The steepest ascent of ∫ φ' (Ĝ − F̂) is φ' = sign(Ĝ − F̂); a cell whose gap is below the price costs more
     # oscillation than it gains, unless the oscillation has reached its limit, the span, anyway.
-    gaps = (_below(y, start, width) - _below(x, start, width)) / x.shape[1]
-    signs = (np.sign(gaps) * (np.abs(gaps) > least) for least in (0.0, price))
-    options = [PiecewisePotential(start, width, slopes, span) for slopes in signs]
+    draws = x.shape[1]
+    below_x, below_y = (_below(side, start, width) / draws for side in (x, y))
+    gaps = below_y - below_x
+    noise = np.sqrt((below_x * (1 - below_x) + below_y * (1 - below_y)) / draws)
+    slopes = np.where(np.abs(gaps) > recipe.clear_from * noise, np.sign(gaps), slopes)
+    options = [PiecewisePotential(start, width, slopes * (np.abs(gaps) > least), span) for least in (-1.0, price)]
     return max(options, key=lambda h: float((h.slopes * gaps).sum(axis=1) @ width) - price * h.oscillation)
+
+
+def _reach(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Where each coordinate starts, and how far it goes.  # [coordinates] twice"""
+    start = np.minimum(x.min(axis=1), y.min(axis=1))
+    return start, np.maximum(x.max(axis=1), y.max(axis=1)) - start
 
 
 def _below(side: Floats, start: Floats, width: Floats) -> Floats:
     """How many draws lie below each cell, and half of those in it.  # [coordinates, CELLS]"""
-    cells = ((row - begin) / step for row, begin, step in zip(side, start, width, strict=True))
-    counts = [np.bincount(np.minimum(cell.astype(np.intp), CELLS - 1), minlength=CELLS) for cell in cells]
-    inside = np.array(counts)
+    cells = np.minimum(((side - start[:, None]) / width[:, None]).astype(np.intp), CELLS - 1)
+    cells += np.arange(len(side))[:, None] * CELLS
+    inside = np.bincount(cells.ravel(), minlength=len(side) * CELLS).reshape(len(side), CELLS)
     result: Floats = np.cumsum(inside, axis=1) - inside / 2
     return result

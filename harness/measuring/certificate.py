@@ -1,4 +1,10 @@
-"""What some records, drawn at random, say about all of them; knows counts only."""
+"""What some records, drawn at random, say about all of them; knows counts only.
+
+Each of the two limits is one-sided: "at most `most`" is wrong with probability at most alpha, and so is "at least
+`least`". Whoever states one of them states it with confidence 1 − alpha. Whoever states both, as an interval, states
+them with confidence 1 − 2 alpha; `certify(…, joint=True)` spends half of alpha on either, so that the interval has
+confidence 1 − alpha.
+"""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +20,7 @@ ROUNDING = 1e-9  # a chance this close below alpha counts as alpha, which errs t
 
 @dataclass(frozen=True)
 class Certificate:
-    """Of a population, `least` to `most` records are at or above ε; either limit fails with probability alpha."""
+    """Of a population, at least `least` and at most `most` records are at or above ε; `alpha` is the level of each."""
 
     population: int
     examined: int
@@ -24,20 +30,28 @@ class Certificate:
     most: int
 
     @property
+    def joint_alpha(self) -> float:
+        """Both limits hold at once, except with this probability."""
+        return min(1.0, 2 * self.alpha)
+
+    @property
     def share(self) -> float:
-        """With confidence 1 − alpha, no larger share of the population is at or above ε."""
+        """With confidence 1 − alpha (this end by itself), no larger share of the population is at or above ε."""
         return self.most / self.population
 
 
-def certify(population: int, examined: int, above: int, alpha: float) -> Certificate:
+def certify(population: int, examined: int, above: int, alpha: float, *, joint: bool = False) -> Certificate:
     """The exact hypergeometric limits from records examined at random, none of them twice.
 
-    Count as `above` every examined record that is not known to be below ε.
+    Either limit by itself fails with probability alpha; with `joint`, both together do. Count as `above`
+    every examined record that is not known to be below ε.
     """
     if not 0 <= above <= examined <= population or population < 1:
         raise InputError(
             f"{above} records above ε of {examined} examined of {population} cannot be: each is part of the next"
         )
+    if joint:
+        alpha = alpha / 2
     most = _most(population, examined, above, alpha)
     least = population - _most(population, examined, examined - above, alpha)
     return Certificate(population, examined, above, alpha, least, most)

@@ -10,6 +10,9 @@ from harness.measuring.samples import Coordinates, Floats, Samples, same_values
 from harness.vocabulary.errors import InputError
 
 FLOOR_BLOCKS, FLOOR_BLOCK = 4, 512  # pairs of draws; the floor of all draws of a sum of W₁ follows from these
+SPREAD_OF_GUESS = 2.2  # floors over √n: how far a guess may be off; this and the next two from simulation
+MOST_DOUBT, RESERVE = 2.5, 1.5  # the largest part of a gap that doubt leaves; how many draws more than the median
+OVERLOOKED = 0.8  # the largest part of a limit's reach that is taken to shrink as 1/draws
 EXCHANGES = (1, 2, 4, 8)  # so many pairs in a row keep their sides and as many exchange them, one pattern each
 
 
@@ -27,6 +30,7 @@ class Estimate:
     exact: bool
     alpha: float = 0.0
     proves: Proof = "both"  # what more draws could prove
+    largest: float = math.inf  # the largest distance there is
 
 
 def compare(
@@ -62,6 +66,7 @@ def compare(
         exact=False,
         alpha=alpha,
         proves=divergence.proves,
+        largest=divergence.largest,
     )
 
 
@@ -146,11 +151,11 @@ def permutation_test(
 
 
 def draws_needed(estimate: Estimate, epsilon: float, alpha: float) -> int | None:
-    """About how many draws would put both bounds on one side of `epsilon`; None when no number would.
+    """How many draws would put both bounds on one side of `epsilon` in about nine audits of ten; None when none would.
 
-    Rough: a guess of the distance is taken for the true one, but for no nearer to ε than its own noise could
-    tell; ask again with the draws this gives. The bounds are taken to close in on it as √(ln(2/alpha)/draws),
-    which is never faster than they do.
+    A guess of the distance is taken for the true one, nearer to ε by what noise may have added to their gap, though
+    not by more than some of it, and for no nearer than the noise could tell; ask again with the draws this gives. The
+    bounds are taken to close in on it as √(ln(2/alpha)/draws), which is never faster than they do.
     """
     if estimate.upper < epsilon or estimate.lower >= epsilon:
         return estimate.draws
@@ -159,11 +164,28 @@ def draws_needed(estimate: Estimate, epsilon: float, alpha: float) -> int | None
     if estimate.proves == "nothing" or (estimate.proves == "upper" and guess >= epsilon):
         return None
     reach = estimate.upper - guess if guess < epsilon else guess - estimate.lower
-    margin = max(abs(epsilon - guess), noise / 4)
+    gap = abs(epsilon - guess)
+    doubt = SPREAD_OF_GUESS * noise / math.sqrt(len(estimate.per_value))
+    margin = max(gap - doubt, gap / MOST_DOUBT, noise / 4)
     if margin == 0 or not math.isfinite(reach):
         return None
-    stricter = math.log(2 / alpha) / math.log(2 / estimate.alpha) if estimate.alpha else 1.0
-    return max(estimate.draws, math.ceil(estimate.draws * stricter * (reach / margin) ** 2))
+    return max(estimate.draws, math.ceil(RESERVE * _until(margin, reach, estimate, alpha)))
+
+
+def _until(margin: float, reach: float, estimate: Estimate, alpha: float) -> float:
+    """How many draws bring a limit from `reach` to `margin` away from the distance.
+
+    Part of the reach of coupled pairs is what N draws may have overlooked, largest · ln(2/alpha)/N, which shrinks as
+    1/N; the rest is noise, which shrinks as 1/√N.
+    """
+    goal = math.log(2 / alpha)
+    stricter = goal / math.log(2 / estimate.alpha) if estimate.alpha else 1.0
+    overlooked = 0.0
+    if estimate.coupled and math.isfinite(estimate.largest):
+        overlooked = min(OVERLOOKED * reach * estimate.draws, estimate.largest * goal / stricter)
+    noise = (reach - overlooked / estimate.draws) * math.sqrt(estimate.draws)
+    noise, overlooked = noise * math.sqrt(stricter), overlooked * stricter
+    return ((noise + math.sqrt(noise**2 + 4 * overlooked * margin)) / (2 * margin)) ** 2
 
 
 def _without_noise(estimate: Estimate, noise: float) -> float:

@@ -1,7 +1,11 @@
 """A lower bound on the ε of differential privacy that both sides allow; knows outputs, never a mechanism.
 
 If f is (ε, δ)-differentially private, p ≤ e^ε q + δ for the probabilities p, q of any event on the two sides.
-The event is chosen on half of the draws and judged on the other half, so however it is chosen, the bound holds.
+The event is chosen on a sixth of the draws, 5,000 of a side at most, and judged on the others, so however it is
+chosen, the bound holds. The error is shared between p and q as the choosing draws promise most from.
+
+Claims in other terms are translated by `epsilon_of_zcdp` and `epsilon_of_renyi` to the ε they imply at a δ. The
+conversions are implications: to refute the (ε, δ) is to refute the claim, and not the other way round.
 """
 
 import math
@@ -10,15 +14,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri
+from scipy.special import ndtri
 
+from harness.measuring.bounds import binomial_lower, binomial_upper
 from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 
 Counts = npt.NDArray[np.int64]
 
-THRESHOLDS = 64  # tried for each score
-CHOOSING = 2_000  # draws a side: more of them would find hardly better events
+THRESHOLDS = 16  # tried for each score and side, evenly over the draws
+CHOOSING = 5_000  # draws a side: more of them would find hardly better events
+CHOOSING_SHARE = 6  # one in so many draws chooses
+# Standard errors by which an event is taken to be worse than it looked; from simulation. With δ > 0 the events that
+# count are rare, and too much doubt would never choose one.
+DOUBT, DOUBT_IN_TAILS = 2.5, 1.0
+SHARES_OF_LIKELIER = (0.1, 0.25, 0.5, 0.75)  # of the error, for the limit of p; the rest for that of q
 
 
 @dataclass(frozen=True)
@@ -41,51 +51,86 @@ class _Event:
     threshold: float
     above: bool
     present: bool  # it is the likelier when the record is present
+    share: float = 0.5  # of the error, for the limit of the likelier side
 
     def hits(self, outputs: Floats) -> int:
         count = int(np.count_nonzero(outputs @ self.weights >= self.threshold))
         return count if self.above else len(outputs) - count
 
 
+def epsilon_of_zcdp(rho: float, delta: float) -> float:
+    """ρ-zCDP implies (ρ + 2 √(ρ ln(1/δ)), δ)-differential privacy (Bun & Steinke 2016, Proposition 1.3)."""
+    _check_delta(delta)
+    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def epsilon_of_renyi(order: float, epsilon: float, delta: float) -> float:
+    """Rényi privacy of this order > 1 implies (ε + ln(1/δ)/(order − 1), δ)-DP (Mironov 2017, Proposition 3)."""
+    _check_delta(delta)
+    if not order > 1:
+        raise InputError(f"Rényi differential privacy has an order above 1; got {order}")
+    return epsilon + math.log(1 / delta) / (order - 1)
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise InputError(f"a claim in other terms implies an ε for a δ between 0 and 1; got {delta}")
+
+
 def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: float = 0.0) -> PrivacyLoss:
     """The bound from draws of both sides: scalars (draws,) or vectors (draws, features), coupled or not."""
     x, y = (np.asarray(side, dtype=np.float64).reshape(len(side), -1) for side in (present, absent))
     if min(len(x), len(y)) < 2:
-        raise InputError("half of the draws choose an event and half judge it; got fewer than 2 on a side")
-    event = _choose(x[::2][:CHOOSING], y[::2][:CHOOSING], alpha, delta)
-    ours, theirs = (x[1::2], y[1::2]) if event.present else (y[1::2], x[1::2])
+        raise InputError("some of the draws choose an event and the others judge it; got fewer than 2 on a side")
+    (x_choose, x_judge), (y_choose, y_judge) = _split(x), _split(y)
+    event = _choose(x_choose, y_choose, (len(x_judge), len(y_judge)), alpha, delta)
+    ours, theirs = (x_judge, y_judge) if event.present else (y_judge, x_judge)
     hits, draws = (event.hits(ours), event.hits(theirs)), (len(ours), len(theirs))
-    epsilon = float(_bound(np.array(hits[0]), draws[0], np.array(hits[1]), draws[1], alpha, delta))
+    epsilon = _bound(hits[0], draws[0], hits[1], draws[1], alpha, delta, event.share)
     return PrivacyLoss(max(0.0, epsilon), delta, alpha, "present" if event.present else "absent", hits, draws)
 
 
-def _bound(more: Counts, of_more: int, less: Counts, of_less: int, alpha: float, delta: float) -> Floats:
-    """ln((p − δ) / q) at the Clopper-Pearson limits of p and q, alpha/2 each; −∞ where it says nothing."""
-    p = betaincinv(np.maximum(more, 1), of_more - more + 1, alpha / 2) * (more > 0)
-    q = np.where(less < of_less, betaincinv(less + 1, np.maximum(of_less - less, 1), 1 - alpha / 2), 1.0)
-    with np.errstate(divide="ignore"):
-        result: Floats = np.log(np.maximum(p - delta, 0.0) / q)
-    return result
+def _split(side: Floats) -> tuple[Floats, Floats]:
+    """The draws that choose, spread over the first ones, and all others."""
+    chooses = np.zeros(len(side), dtype=bool)
+    chooses[: CHOOSING_SHARE * CHOOSING : CHOOSING_SHARE] = True
+    return side[chooses], side[~chooses]
 
 
-def _choose(x: Floats, y: Floats, alpha: float, delta: float) -> _Event:
-    """The event that promises the largest bound on these draws, at a level stern enough for the best of so many."""
-    stern = alpha / (4 * THRESHOLDS * (x.shape[1] + 1))
+def _bound(more: int, of_more: int, less: int, of_less: int, alpha: float, delta: float, share: float) -> float:
+    """ln((p − δ) / q) at the Clopper-Pearson limits of p and q, which share alpha; −∞ where it says nothing."""
+    p, q = binomial_lower(more, of_more, share * alpha), binomial_upper(less, of_less, (1 - share) * alpha)
+    return math.log((p - delta) / q) if p > delta else -math.inf
+
+
+def _choose(x: Floats, y: Floats, judges: tuple[int, int], alpha: float, delta: float) -> _Event:
+    """The event that promises the largest bound on the draws that judge."""
     weights = np.stack(list(_scores(x, y)))  # (scores, features)
     scores = [np.sort(weights @ side.T, axis=1) for side in (x, y)]  # each (scores, draws)
-    thresholds = np.hstack([side[:, :: max(1, 2 * side.shape[1] // THRESHOLDS)] for side in scores])
+    thresholds = np.hstack([side[:, _ranks(side.shape[1], tails=delta > 0)] for side in scores])
     above_x, above_y = (_at_or_above(side, thresholds) for side in scores)
     best, chosen = -math.inf, _Event(np.ones(x.shape[1]), -math.inf, above=True, present=True)
     for above in (True, False):
         hits_x, hits_y = (above_x, above_y) if above else (len(x) - above_x, len(y) - above_y)
         for present in (True, False):
-            ours, theirs = ((hits_x, len(x)), (hits_y, len(y)))[:: 1 if present else -1]
-            promises = _promise(*ours, *theirs, stern, delta)
-            score, place = np.unravel_index(int(promises.argmax()), promises.shape)
-            if promises[score, place] > best:
-                best = float(promises[score, place])
-                chosen = _Event(weights[score], float(thresholds[score, place]), above, present)
+            ours, theirs = ((hits_x, len(x), judges[0]), (hits_y, len(y), judges[1]))[:: 1 if present else -1]
+            bounds = np.stack([_promise(ours, theirs, alpha, delta, share) for share in SHARES_OF_LIKELIER])
+            worth = bounds.max(axis=0)
+            score, place = np.unravel_index(int(worth.argmax()), worth.shape)
+            if worth[score, place] > best:
+                best = float(worth[score, place])
+                share = SHARES_OF_LIKELIER[int(bounds[:, score, place].argmax())]
+                chosen = _Event(weights[score], float(thresholds[score, place]), above, present, share)
     return chosen
+
+
+def _ranks(draws: int, *, tails: bool) -> npt.NDArray[np.intp]:
+    """Which of the sorted draws are thresholds; with `tails` also rare ones, which decide (ε, δ)-claims."""
+    shares = np.linspace(0, draws - 1, THRESHOLDS)
+    if tails:
+        ends = draws / np.geomspace(THRESHOLDS, max(draws / 4, THRESHOLDS), THRESHOLDS // 2)
+        shares = np.concatenate([shares, ends, draws - 1 - ends])
+    return np.unique(np.clip(shares.astype(np.intp), 0, draws - 1))
 
 
 def _at_or_above(rising: Floats, thresholds: Floats) -> Counts:
@@ -93,18 +138,33 @@ def _at_or_above(rising: Floats, thresholds: Floats) -> Counts:
     return np.stack([len(row) - np.searchsorted(row, ends) for row, ends in zip(rising, thresholds, strict=True)])
 
 
-def _promise(more: Counts, of_more: int, less: Counts, of_less: int, alpha: float, delta: float) -> Floats:
-    """`_bound` with Wilson's limits, which are close and a hundred times cheaper; nothing is claimed from them."""
-    z = -float(ndtri(alpha / 2))
+Seen = tuple[Counts, int, int]  # hits of the draws that choose, how many these are, and how many judge
 
-    def limit(hits: Counts, draws: int, side: int) -> Floats:
-        share = hits / draws
-        spread = z * np.sqrt(share * (1 - share) / draws + (z / (2 * draws)) ** 2)
-        found: Floats = (share + z**2 / (2 * draws) + side * spread) / (1 + z**2 / draws)
-        return found
 
+def _rate(seen: Seen) -> Floats:
+    """The share of hits, half a hit and half a miss added so that it is neither 0 nor 1."""
+    hits, draws, _ = seen
+    rate: Floats = (hits + 0.5) / (draws + 1)
+    return rate
+
+
+def _promise(more: Seen, less: Seen, alpha: float, delta: float, share: float) -> Floats:
+    """About the bound that the draws to judge will give; nothing is claimed from it.
+
+    Of so many events the best looks better than it is: each is taken to be some standard errors worse.
+    """
+    doubt = DOUBT_IN_TAILS if delta > 0 else DOUBT
+
+    def limit(seen: Seen, level: float, side: int) -> Floats:
+        rate, z = _rate(seen), -float(ndtri(level))
+        _, draws, judge = seen
+        spread = np.sqrt(rate * (1 - rate))
+        found: Floats = rate + side * (doubt * spread / math.sqrt(draws) + z * spread / math.sqrt(judge))
+        return found + side * z**2 / (3 * judge)
+
+    p, q = limit(more, share * alpha, -1), limit(less, (1 - share) * alpha, 1)
     with np.errstate(divide="ignore"):
-        result: Floats = np.log(np.maximum(limit(more, of_more, -1) - delta, 0.0) / limit(less, of_less, 1))
+        result: Floats = np.log(np.maximum(p - delta, 0.0) / np.minimum(q, 1.0))
     return result
 
 
@@ -112,6 +172,8 @@ def _scores(x: Floats, y: Floats) -> Iterator[Floats]:
     """Each feature by itself, then Fisher's discriminant of them all."""
     yield from np.eye(x.shape[1])
     if x.shape[1] > 1:
-        scatter = np.atleast_2d(np.cov(x.T)) + np.atleast_2d(np.cov(y.T))
+        scatter = (
+            np.atleast_2d(np.cov(x.T)) + np.atleast_2d(np.cov(y.T)) if min(len(x), len(y)) > 1 else np.eye(x.shape[1])
+        )
         # Predictions sum to one, so the scatter is singular: the least-norm solution is the discriminant.
         yield np.linalg.pinv(scatter, hermitian=True) @ (x.mean(axis=0) - y.mean(axis=0))

@@ -65,3 +65,17 @@ def test_limits_miss_no_more_often_than_they_say(members: int, alpha: float) -> 
 def test_counts_that_cannot_be_are_refused(counts: tuple[int, int, int]) -> None:
     with pytest.raises(InputError, match="cannot be"):
         certify(*counts, 0.05)
+
+
+def test_both_limits_hold_together_at_twice_the_level_of_each() -> None:
+    one_sided, joint = certify(200, 50, 3, 0.05), certify(200, 50, 3, 0.1, joint=True)
+    assert one_sided == joint
+    assert (joint.alpha, joint.joint_alpha) == (0.05, 0.1)
+
+
+def test_joint_limits_miss_together_no_more_often_than_they_say() -> None:
+    runs, population, examined, members, alpha = 3_000, 200, 50, 40, 0.1
+    seen = np.random.default_rng(7).hypergeometric(members, population - members, examined, runs)
+    limits = {above: certify(population, examined, above, alpha, joint=True) for above in set(seen.tolist())}
+    missed = sum(not limits[above].least <= members <= limits[above].most for above in seen.tolist())
+    assert 0 < missed <= allowed(runs, alpha)

@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from harness.measuring.divergence import Divergence, FromFormula, SumOfDistances, divergence_named
+from harness.measuring.divergence import Divergence, FromFormula, SumOfDistances, divergence_named, upper_of
 from harness.measuring.estimate import compare
-from harness.measuring.samples import Floats
+from harness.measuring.samples import Floats, Samples
 from harness.vocabulary.hierarchy import Hierarchy
 from tests.measuring.mechanisms import (
     FALLING,
@@ -172,6 +172,17 @@ def test_an_upper_limit_is_infinite_while_a_value_may_be_impossible_without_the_
     assert 0.0 <= lower < upper == np.inf
     _, _, (with_more_draws,) = limits(name, corners, False, 5_000, 0.05, runs=1)
     assert with_more_draws < np.inf
+
+
+@pytest.mark.parametrize("declared", [*DECLARED.values(), "sum", "total-variation-of-laws"], ids=str)
+@coupled_or_not
+def test_the_upper_end_of_an_interval_is_the_upper_limit_at_half_its_level(declared: object, coupled: bool) -> None:
+    x, y = (Samples(side) for side in cells(np.random.default_rng(4), 60, coupled))
+    divergence = divergence_named(declared).for_values(LABELS)
+    plug_in = float(divergence.per_value(x, y).sum())
+    _, high = divergence.interval(x, y, plug_in, 0.1, coupled=coupled, lower_from=0.0)
+    assert divergence.upper(x, y, plug_in, 0.05, coupled=coupled) == high
+    assert upper_of(divergence, x, y, plug_in, 0.05, coupled=coupled) == high
 
 
 def halved(p: Floats, q: Floats) -> float:

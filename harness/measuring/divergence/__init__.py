@@ -5,7 +5,7 @@ hand. Modules, each importing only those before it: interface, sums, means, eart
 """
 
 from harness.measuring.divergence.earth_mover import EarthMover
-from harness.measuring.divergence.interface import LONGEST_CURVE, Divergence, Proof, reach
+from harness.measuring.divergence.interface import LONGEST_CURVE, Divergence, Proof, reach, upper_of
 from harness.measuring.divergence.laws import TotalVariationOfLaws
 from harness.measuring.divergence.means import ByValue, FromFormula
 from harness.measuring.divergence.naming import NAMES, Declared, distance, divergence_named
@@ -26,4 +26,5 @@ __all__ = [
     "distance",
     "divergence_named",
     "reach",
+    "upper_of",
 ]

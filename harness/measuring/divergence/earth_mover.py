@@ -67,24 +67,28 @@ class EarthMover:
         """The distance of the means, in one piece.  # [1]"""
         return np.array([self.between(*mean_predictions(x, y))])
 
+    def upper(self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool) -> float:
+        """An upper limit of the distance at level alpha."""
+        left, right = (np.ascontiguousarray(side.normalised.T) for side in (x, y))
+        scale = self.largest / bounds.SIMPLEX_SPAN
+        if not coupled:
+            return bounds.upper_of_sides((left * scale, right * scale), plug_in, alpha, self.largest)
+        both = np.vstack([left, right]) * scale  # a pair is one draw, which moves both sides
+        return min(
+            bounds.mean_at_most(self.paired(x, y), PAIRS * alpha, span=self.largest),
+            bounds.upper_of_sides((both,), plug_in, MEANS * alpha, 2 * self.largest),
+        )
+
     def interval(
         self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool, lower_from: float
     ) -> tuple[float, float]:
         """Limits of the distance, half of alpha for either end."""
-        left, right = (np.ascontiguousarray(side.normalised.T) for side in (x, y))
-        scale = self.largest / bounds.SIMPLEX_SPAN
-        if coupled:  # a pair is one draw, which moves both sides
-            both = np.vstack([left, right]) * scale
-            high = min(
-                bounds.mean_at_most(self.paired(x, y), PAIRS * alpha / 2, span=self.largest),
-                bounds.upper_of_sides((both,), plug_in, MEANS * alpha / 2, 2 * self.largest),
-            )
-        else:
-            high = bounds.upper_of_sides((left * scale, right * scale), plug_in, alpha / 2, self.largest)
+        high = self.upper(x, y, plug_in, alpha / 2, coupled=coupled)
         if plug_in < lower_from:
             return 0.0, high
         draws = min(len(x), len(y))
-        low = bounds.lower_by_potential(left[:, :draws], right[:, :draws], alpha / 2, self.largest, self._learn)
+        left, right = (np.ascontiguousarray(side.normalised[:draws].T) for side in (x, y))
+        low = bounds.lower_by_potential(left, right, alpha / 2, self.largest, self._learn)
         return min(low, high), high
 
     def spec(self) -> dict[str, Any]:

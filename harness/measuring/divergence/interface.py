@@ -48,13 +48,19 @@ class Divergence(Protocol):
     def per_value(self, x: Samples, y: Samples) -> Floats:
         """Contributions ≥ 0 that sum to the plug-in distance; one entry if it does not split."""
 
+    def upper(self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool) -> float:
+        """The true distance is at most this, except with probability alpha: all of it is spent on this end.
+
+        Nothing proven is `largest`.
+        """
+
     def interval(
         self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool, lower_from: float
     ) -> tuple[float, float]:
         """Limits between which the true distance lies, except with probability alpha: half of it for either end.
 
-        Nothing proven is 0 below and `largest` above. A plug-in below `lower_from` may be given the lower limit 0,
-        which is true and costs nothing.
+        Its upper end is `upper` at alpha/2. Nothing proven is 0 below and `largest` above. A plug-in below `lower_from`
+        may be given the lower limit 0, which is true and costs nothing.
         """
 
     def spec(self) -> dict[str, Any]:
@@ -64,3 +70,12 @@ class Divergence(Protocol):
 def reach(divergence: Divergence) -> float:
     """How far (ε, δ) curves of the divergence are drawn: a finite number."""
     return divergence.largest if math.isfinite(divergence.largest) else LONGEST_CURVE
+
+
+def upper_of(divergence: Divergence, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool) -> float:
+    """The upper limit of the distance at level alpha, from a divergence of before there was `upper` too."""
+    if hasattr(divergence, "upper"):
+        return divergence.upper(x, y, plug_in, alpha, coupled=coupled)
+    if alpha >= 0.5:
+        return divergence.largest
+    return divergence.interval(x, y, plug_in, 2 * alpha, coupled=coupled, lower_from=math.inf)[1]

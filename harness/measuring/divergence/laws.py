@@ -45,6 +45,10 @@ class TotalVariationOfLaws:
         x, y = same_values(x, y)
         return np.array([_apart(a, b) for a, b in zip(x.columns, y.columns, strict=True)])
 
+    def upper(self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool) -> float:
+        """Nothing is proven."""
+        return self.largest
+
     def interval(
         self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool, lower_from: float
     ) -> tuple[float, float]:

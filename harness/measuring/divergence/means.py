@@ -76,13 +76,20 @@ class ByValue:
         self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool, lower_from: float
     ) -> tuple[float, float]:
         """Limits from boxes, and from pairs and tangents where the terms are convex; half of alpha for either end."""
-        if self.slopes is None:
-            low, high = self._limits_of_boxes(x, y, alpha / 2)
-        else:
-            low, high = self._limits_of_boxes(x, y, BOXES * alpha / 2)
+        low, high = self._limits_of_boxes(x, y, self._share_of_boxes * alpha / 2)
+        if self.slopes is not None:
             high = min(high, self._upper_of_pairs(x, y, OTHERS * alpha / 2))
             low = max(low, 0.0 if plug_in < lower_from else self._lower_of_tangents(x, y, OTHERS * alpha / 2))
         return 0.0 if plug_in < lower_from else min(low, high), high
+
+    def upper(self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool) -> float:
+        """An upper limit from boxes, and from pairs where the terms are convex, at level alpha."""
+        _, high = self._limits_of_boxes(x, y, self._share_of_boxes * alpha)
+        return high if self.slopes is None else min(high, self._upper_of_pairs(x, y, OTHERS * alpha))
+
+    @property
+    def _share_of_boxes(self) -> float:
+        return 1.0 if self.slopes is None else BOXES
 
     def _of(self, p: Floats, q: Floats) -> Floats:
         return np.clip(self.combine(self.terms(p, q)), 0.0, self.largest)  # no more than rounding
@@ -157,15 +164,19 @@ class FromFormula:
         """The divergence of the means, in one piece.  # [1]"""
         return np.array([self.between(*mean_predictions(x, y))])
 
+    def upper(self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool) -> float:
+        """An upper limit from pairs if the formula allows it, otherwise nothing."""
+        if self.proves == "nothing":
+            return self.largest
+        pairs = zip(x.normalised, y.normalised, strict=False)
+        moved = np.array([self.formula(p, q) for p, q in pairs])
+        return bounds.mean_at_most(np.clip(moved, 0.0, self.largest), alpha, span=self.largest)
+
     def interval(
         self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool, lower_from: float
     ) -> tuple[float, float]:
-        """An upper limit from pairs if the formula allows it, otherwise nothing."""
-        if self.proves == "nothing":
-            return 0.0, self.largest
-        pairs = zip(x.normalised, y.normalised, strict=False)
-        moved = np.array([self.formula(p, q) for p, q in pairs])
-        return 0.0, bounds.mean_at_most(np.clip(moved, 0.0, self.largest), alpha / 2, span=self.largest)
+        """An upper limit at alpha/2 if the formula allows it, and never a lower one."""
+        return 0.0, self.upper(x, y, plug_in, alpha / 2, coupled=coupled)
 
     def spec(self) -> dict[str, Any]:
         """The name, where the formula is found, and what was declared of it."""

@@ -140,16 +140,20 @@ class SumOfDistances:
         x, y = same_values(x, y)
         return wasserstein(self.coordinates(x), self.coordinates(y)) * self.scale
 
+    def upper(self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool) -> float:
+        """An upper limit of the distance at level alpha."""
+        left, right, estimate = self.coordinates(x), self.coordinates(y), plug_in / self.scale
+        return bounds.upper(left, right, estimate, alpha, coupled=coupled, span=self.span) * self.scale
+
     def interval(
         self, x: Samples, y: Samples, plug_in: float, alpha: float, *, coupled: bool, lower_from: float
     ) -> tuple[float, float]:
         """Limits of the distance, half of alpha for either end."""
-        left, right, estimate = self.coordinates(x), self.coordinates(y), plug_in / self.scale
+        high = self.upper(x, y, plug_in, alpha / 2, coupled=coupled)
         if plug_in < lower_from:
-            high = bounds.upper(left, right, estimate, alpha / 2, coupled=coupled, span=self.span)
-            return 0.0, high * self.scale
-        low, high = bounds.interval(left, right, estimate, alpha, coupled=coupled, span=self.span)
-        return low * self.scale, high * self.scale
+            return 0.0, high
+        low = bounds.lower(self.coordinates(x), self.coordinates(y), alpha / 2, span=self.span) * self.scale
+        return min(low, high), high
 
     def spec(self) -> dict[str, Any]:
         """The name, the scale, and the ground distance if there is one."""
