@@ -21,11 +21,12 @@ from tqdm import tqdm
 from harness.auditing.config import bind, choose_adversaries, loaded
 from harness.auditing.events import Event, Examined, Selected
 from harness.auditing.journal import Journal
-from harness.auditing.plan import Claim, Plan
+from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
 from harness.executors import Mapper, choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
+from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
 from harness.report import Report
 from harness.vocabulary.dataset import Dataset, Missing
@@ -61,6 +62,8 @@ def audit(
     budget: int | None = None,
     adaptive: bool = False,
     randomized: bool = False,
+    pairs: Pairs = "seeds",
+    privacy: Mapping[str, float] | None = None,
     confirm: int = 8,
     missing: Missing = "error",
     weight: str | None = None,
@@ -93,6 +96,8 @@ def audit(
         budget=budget,
         adaptive=adaptive,
         randomized=randomized,
+        pairs=pairs,
+        privacy=None if privacy is None else PrivacyClaim.of(privacy),
         confirm=confirm,
         blind=blind,
     )

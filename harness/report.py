@@ -145,7 +145,7 @@ def _verdict(plain: Mapping[str, Any]) -> Verdict:
             **fields,
             "outcome": Outcome(fields["outcome"]),
             "claim": Claim(**fields["claim"]),
-            "epsilon": float(fields["epsilon"]),
+            **{name: float(fields[name]) for name in ("epsilon", "at_least", "at_most")},
             "rows": tuple(fields["rows"]),
             "certificate": certificate,
         }

@@ -15,6 +15,7 @@ from harness.auditing.plan import Claim, Plan
 from harness.measuring.adversary import Adversary, adversary_from, panel_named
 from harness.measuring.divergence import divergence_named
 from harness.measuring.loading import is_importable_name, load_object
+from harness.measuring.privacy_claim import PrivacyClaim
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.schema import Column, Schema
@@ -99,7 +100,8 @@ def _build(path: Path, content: Mapping[str, Any]) -> AuditFile:
     joint = data.get("joint", False)
     plan = Plan(
         data=dataset,
-        claim=Claim(**content["claim"]),
+        claim=Claim(**{key: value for key, value in content["claim"].items() if key != "privacy"}),
+        privacy=PrivacyClaim.of(content["claim"]["privacy"]) if "privacy" in content["claim"] else None,
         adversaries=bind(declared, dataset, joint, lambda columns: read_columns(path.parent / data["path"], columns)),
         divergence=divergence_named(loaded(inference.get("distance", "sum")), path.parent),
         joint=joint,

@@ -41,6 +41,8 @@ OPTIONS = (
     Option("claim", "epsilon", NUMBER, "no person may move the inference about herself by this much", True),
     Option("claim", "delta", NUMBER, "except with this probability (v1); 0: the distance of the laws decides (v2)"),
     Option("claim", "confidence", NUMBER, "of the verdict (0.95)"),
+    Option("claim", "privacy", TABLE, "differential privacy that f is said to have (what its card says): epsilon and "
+           "delta; or rho and delta (zCDP); or order, epsilon and delta (Rényi)"),
     Option("inference", "encoder", TEXT_OR_TABLE, 'how a release is encoded ("tf-tf"); see the encodings'),
     Option("inference", "model", TEXT_OR_TABLE, 'what is trained on it ("bernoulli"); see the models'),
     Option("inference", "prior", TEXT_OR_TABLE, 'what the adversary believes beforehand ("fitted"); see the priors'),
@@ -52,6 +54,7 @@ OPTIONS = (
     Option("run", "budget", WHOLE, "calls of the anonymizer to spend, half on random persons, half on the riskiest"),
     Option("run", "adaptive", TRUTH, "draw in looks, and no longer than a person needs (false)"),
     Option("run", "randomized", TRUTH, "draw f even if its card says that it is deterministic (false)"),
+    Option("run", "pairs", TEXT, 'draws that make a pair: of equal "seeds" where f honours them, or "independent"'),
     Option("run", "confirm", WHOLE, "questions about persons that a deterministic f is asked again at the end (8)"),
     Option("run", "workers", WHOLE, "how many ask at once (1)"),
     Option("run", "blind", TRUTH, "f gets D without the person as just another table (true over a network)"),

@@ -119,9 +119,10 @@ class _Course:
                 yield from self._draw(RISK, 1)  # of its own: draws that estimates use too would bias the choice
                 risk = self._read(0, self._tables(RISK, 0))[0]
             yield self._record(select(self.plan, self.profile, risk))
-        elif (looks := schedule(self.plan, self.profile, len(self.selected.persons))) != self.selected.looks:
-            entry = {**self.selected.entry(), "looks": [vars(look) for look in looks]}
-            yield self._record(Selected.from_entry(entry))
+            return
+        looks = schedule(self.plan, self.profile, len(self.selected.persons), self.selected.looks)
+        if looks != self.selected.looks:
+            yield self._record(replace(self.selected, looks=looks))
 
     def _examine_all(self, look: Look) -> Iterator[Event]:
         """One look at everybody who needs it; what is known already is not asked again."""
@@ -177,8 +178,8 @@ class _Course:
     def _read(self, number: int, tables: tuple[Table, ...]) -> list[Microdata]:
         """Draws of f(D), read; an unreadable one ends the audit with the cell that cannot be read."""
         try:
-            reader = self.readers[number]
-            return [reader.read(table) for table in tables]
+            reader, shuffles = self.readers[number], self.profile.shuffles
+            return [reader.read(table.in_canonical_order() if shuffles else table) for table in tables]
         except HarnessError as error:
             raise error.within(f"oracle {self.profile.card.name!r}, asked for f(D)") from error
 
@@ -186,12 +187,13 @@ class _Course:
         """What workers need: the draws of f(D), and what adversaries who train once for everybody infer from them."""
         last = look == self.selected.looks[-1]
         if self.profile.card.releases == "predictions" or not self.profile.coupled:
-            return Examination(self.plan, self.oracle, self.profile, look, last=last)
+            return Examination(self.plan, self.oracle, self.profile, look, last=last, carried=self.state.carried)
         questions = range(len(self.plan.questions))
         return Examination(
             self.plan, self.oracle, self.profile, look, last=last,
             tables=tuple(self._tables(_purpose(look), number) for number in questions),
             predicted=tuple(self._infer_present(look, number) for number in questions),
+            carried=self.state.carried,
         )  # fmt: skip
 
     def _infer_present(self, look: Look, number: int) -> PresentPredictions:

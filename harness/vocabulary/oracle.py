@@ -30,6 +30,7 @@ class Card:
     row_order_invariant: bool = False  # vouches that the order of rows makes no difference, whatever the table
     max_draws: int | None = None  # per ask
     noise_epsilon: float | None = None  # the differential privacy it claims, if it claims any
+    noise_delta: float | None = None  # the δ of (ε, δ)-differential privacy; None: pure, δ = 0
 
     @property
     def title(self) -> str:
