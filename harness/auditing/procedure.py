@@ -78,6 +78,7 @@ class _Course:
         self.journal, self.state = journal, state
         self.is_resumed = bool(state.examined)
         self.has_asked = False  # about persons, in this run
+        self.latest: Examination | None = None
         self.store = DrawStore(None if journal is None else journal.path.parent)
 
     @cached_property
@@ -137,7 +138,8 @@ class _Course:
         yield from self._begin(look)
         yield from self._draw_for(look)
         items = work_items(self.plan, self.profile, left)
-        for outcome in self.executor.map(self._examination(look), items):
+        self.latest = self._examination(look)
+        for outcome in self.executor.map(self.latest, items):
             for examined in outcome.examined:
                 yield self._record(examined)
             if outcome.failed is not None and outcome.error is not None:
@@ -211,8 +213,7 @@ class _Course:
 
     def _confirm(self) -> Confirmed:
         """Ask some questions again, in random order, and count the answers that differ from the first ones."""
-        look = self.selected.looks[-1]
-        examination = self._examination(look)
+        examination = self.latest or self._examination(self.selected.looks[-1])
         repeated = questions_to_repeat(self.plan, self.profile, self.state.findings)
         different = sum(not self._answers_again(examination, person) for person in repeated)
         persons = tuple(sorted({person for person in repeated if person is not None}))

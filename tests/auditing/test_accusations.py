@@ -233,7 +233,7 @@ def test_draws_that_are_copies_of_each_other_prove_nothing(again: int) -> None:
 
 def test_an_f_that_only_shuffles_its_rows_accuses_nobody() -> None:
     fixed = pd.DataFrame({"age": ["[20, 30)"] * 10 + ["[30, 40)"] * 10, "ill": list("aabbc" * 4)})
-    people = pd.DataFrame({"age": range(20, 41), "ill": list("abcab" * 4) + ["a"]})
+    people = pd.DataFrame({"age": range(20, 41), "ill": list("abcab" * 4 + "a")})
     rng = np.random.default_rng(0)
     report = harness.audit(
         lambda frame: fixed.sample(frac=1, random_state=int(rng.integers(2**31))),
