@@ -32,7 +32,7 @@ from harness.measuring.privacy_loss import least_privacy_loss
 from harness.measuring.samples import Samples
 from harness.measuring.tail import smallest_delta, smallest_epsilon, tail_count
 from harness.vocabulary.dataset import Record, Secret
-from harness.vocabulary.errors import HarnessError, InputError
+from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.release import Microdata, Predictions, Reader
 from harness.vocabulary.table import Table
@@ -248,20 +248,13 @@ class Examination:
         return measurement if exact else self._with_tail(measurement, divergence, estimate, answers, alpha)
 
     def _estimate(self, divergence: Divergence, answers: _Answers, alpha: float, exact: bool) -> Estimate:
-        """The distance with its limits; what a user's own distance raises is told as an error of hers."""
+        """The distance with its limits."""
         # Before the last look a lower bound matters only if it may prove a violation.
         lower_from = 0.0 if self.last else self.plan.claim.epsilon
-        try:
-            return compare(
-                divergence, answers.present, answers.absent, alpha=alpha, coupled=self.profile.coupled, exact=exact,
-                lower_from=lower_from,
-            )  # fmt: skip
-        except HarnessError:
-            raise
-        except Exception as error:
-            if type(divergence).__module__.partition(".")[0] == "harness":
-                raise
-            raise InputError(f"distance {divergence.name!r} raised {type(error).__name__}: {error}") from error
+        return compare(
+            divergence, answers.present, answers.absent, alpha=alpha, coupled=self.profile.coupled, exact=exact,
+            lower_from=lower_from,
+        )  # fmt: skip
 
     def _with_tail(
         self, measurement: Measurement, divergence: Divergence, estimate: Estimate, answers: _Answers, alpha: float

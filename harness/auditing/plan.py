@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from harness.measuring.adversary import Adversary, adversary_from, with_unique_names
-from harness.measuring.divergence import Declared, Divergence, divergence_named, reach
+from harness.measuring.divergence import Declared, Divergence, divergence_named, own_object, reach
 from harness.measuring.specification import specification
 from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError
@@ -228,5 +228,5 @@ class Plan:
             **{key: "inf" if number == float("inf") else number for key, number in numbers.items()},
             "proves": divergence.proves,
             "declared": self.divergence.spec(),
-            "identity": specification(divergence),
+            "identity": specification(own_object(divergence)),
         }

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.special import kl_div
 
 from harness.measuring import bounds
+from harness.measuring.divergence.foreign import guarded
 from harness.measuring.divergence.interface import Proof
 from harness.measuring.samples import Floats, Samples, on_simplex, same_draws, same_values
 
@@ -144,14 +145,18 @@ class FromFormula:
     def proves(self) -> Proof:
         return "upper" if self.jointly_convex and math.isfinite(self.largest) else "nothing"
 
+    def _apply(self, p: Floats, q: Floats) -> float:
+        with guarded(self.name):
+            return float(self.formula(p, q))
+
     def between(self, p: Floats, q: Floats) -> float:
         """The divergence of two points of the simplex."""
-        return float(self.formula(on_simplex(np.asarray(p)), on_simplex(np.asarray(q))))
+        return self._apply(on_simplex(np.asarray(p)), on_simplex(np.asarray(q)))
 
     def paired(self, x: Samples, y: Samples) -> Floats:
         """The divergence of each pair of draws.  # [draws]"""
         x, y = same_draws(x, y)
-        return np.array([float(self.formula(p, q)) for p, q in zip(x.normalised, y.normalised, strict=True)])
+        return np.array([self._apply(p, q) for p, q in zip(x.normalised, y.normalised, strict=True)])
 
     def per_value(self, x: Samples, y: Samples) -> Floats:
         """The divergence of the means, in one piece.  # [1]"""
@@ -164,7 +169,7 @@ class FromFormula:
         if self.proves == "nothing":
             return 0.0, self.largest
         pairs = zip(x.normalised, y.normalised, strict=False)
-        moved = np.array([self.formula(p, q) for p, q in pairs])
+        moved = np.array([self._apply(p, q) for p, q in pairs])
         return 0.0, bounds.mean_at_most(np.clip(moved, 0.0, self.largest), alpha / 2, span=self.largest)
 
     def spec(self) -> dict[str, Any]:
