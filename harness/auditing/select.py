@@ -39,18 +39,13 @@ def schedule(plan: Plan, profile: OracleProfile, persons: int) -> tuple[Look, ..
     if not plan.adaptive or most == 1:
         return (Look(1, most, alpha),)
     pairs = zip(plan.divergences, plan.secrets, strict=True)
-    draws = [max(_fewest_draws(plan, each, secret.values, alpha / 2, profile.coupled) for each, secret in pairs)]
-    if draws[0] > most:
-        raise InputError(
-            f"adaptive: no record can be settled with fewer than {draws[0]} draws at this epsilon, confidence and "
-            f"number of records, but draws = {most}; raise draws"
-        )
+    draws = [max(_fewest_draws(plan, each, secret.values, alpha / 2, profile.coupled, most) for each, secret in pairs)]
     while 2 * draws[-1] <= most:  # the same looks whatever the number of draws, so that an audit can go on to more
         draws.append(2 * draws[-1])
     return tuple(Look(t, many, alpha / (t * (t + 1))) for t, many in enumerate(draws, start=1))
 
 
-def _fewest_draws(plan: Plan, divergence: Divergence, values: int, alpha: float, coupled: bool) -> int:
+def _fewest_draws(plan: Plan, divergence: Divergence, values: int, alpha: float, coupled: bool, most: int) -> int:
     """So few draws that a person without any influence is just settled by them; fewer could settle nobody.
 
     She is taken to be one about whom every value is predicted to be equally likely, in every draw.
@@ -69,8 +64,13 @@ def _fewest_draws(plan: Plan, divergence: Divergence, values: int, alpha: float,
         return upper < plan.claim.epsilon
 
     draws = FEWEST
-    while not settles(draws):
+    while draws <= most and not settles(draws):
         draws = math.ceil(draws * 1.25)
+    if draws > most:
+        raise InputError(
+            f"adaptive: no record can be settled with draws = {most}, the most that this plan allows, at this epsilon, "
+            "confidence and number of records; raise draws or epsilon"
+        )
     return draws
 
 

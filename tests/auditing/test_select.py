@@ -17,6 +17,8 @@ from harness.auditing.events import OracleProfile
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.select import FEWEST, equal_persons, riskiest, schedule, select
 from harness.measuring.adversary import adversary_from
+from harness.measuring.divergence import SumOfDistances
+from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import Predictions, Reader
@@ -43,8 +45,21 @@ def test_looks_double_and_spend_no_more_than_alpha_whatever_the_draws(draws: int
 
 
 def test_too_few_draws_to_settle_anybody_are_refused() -> None:
-    with pytest.raises(harness.InputError, match="no record can be settled with fewer than"):
+    with pytest.raises(harness.InputError, match="no record can be settled with draws = 60"):
         schedule(replace(PLAN, draws=60), NOISY, 1000)
+
+
+def test_the_search_for_the_first_look_ends_at_the_draws_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def noticed(self: SumOfDistances, x: Samples, *sides: Any, **options: Any) -> tuple[float, float]:
+        drawn.append(len(x))
+        return 0.0, 2.0
+
+    monkeypatch.setattr(SumOfDistances, "interval", noticed)
+    with pytest.raises(harness.InputError, match="with draws = 5000, the most that this plan allows.*raise draws"):
+        schedule(replace(PLAN, claim=Claim(1e-5)), NOISY, 40)
+    assert max(drawn) <= 5000
 
 
 def test_a_fixed_plan_looks_once_with_all_its_error() -> None:
