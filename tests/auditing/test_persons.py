@@ -200,3 +200,14 @@ def test_a_row_without_a_person_is_refused() -> None:
         audit(chunks, data, person="pid")
     with pytest.raises(harness.InputError, match="the data has no column 'patient'"):
         audit(chunks, data, person="patient")
+
+
+def test_a_person_with_one_row_is_named_with_one_row_where_the_anonymizer_fails() -> None:
+    def fails_without(data: pd.DataFrame) -> pd.DataFrame:
+        if len(data) < 6:
+            raise ValueError("too few")
+        return chunks(data)
+
+    people = table(6).assign(pid=["a", "b", "c", "c", "d", "d"])
+    with pytest.raises(harness.OracleError, match=r"person \d \((row \d|rows \d, \d)\)"):
+        audit(fails_without, people, person="pid")
