@@ -31,7 +31,7 @@ class AuditFile:
     plan: Plan
     address: str
     options: dict[str, Any]
-    workers: int
+    workers: int | str
 
 
 def load(path: str | Path) -> AuditFile:
@@ -42,7 +42,7 @@ def load(path: str | Path) -> AuditFile:
         _check(content)
         return _build(path, content)
     except InputError as error:
-        raise error if str(error).startswith(str(path)) else error.within(str(path)) from None
+        raise error.within(str(path)) from None
 
 
 def _parse(path: Path) -> dict[str, Any]:

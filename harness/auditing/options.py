@@ -11,6 +11,7 @@ from typing import Any
 NUMBER, WHOLE, TEXT, TRUTH = "a number", "a whole number", "a text", "true or false"
 TEXTS, TABLE = "a text or a list of texts", "a table"
 TEXT_OR_TABLE, ALL_OR_WHOLE = "a text or a table", '"all" or a whole number'
+WHOLE_OR_TEXT = "a whole number or a text"
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ OPTIONS = (
     Option("inference", "panel", TEXT, 'a named list of adversaries instead: "standard"'),
     Option("inference", "distance", TEXT_OR_TABLE, 'how predictions are compared ("sum"); see the distances'),
     Option("run", "draws", WHOLE, "draws a side where chance plays a part"),
-    Option("run", "seed", WHOLE, "of all that is drawn at random (0)"),
+    Option("run", "seed", WHOLE, "seed of all random draws (default 0)"),
     Option("run", "records", ALL_OR_WHOLE, 'how many persons to examine, drawn at random ("all")'),
     Option("run", "budget", WHOLE, "calls of the anonymizer to spend, half on random persons, half on the riskiest"),
     Option("run", "adaptive", TRUTH, "draw in looks, and no longer than a person needs (false)"),
-    Option("run", "workers", WHOLE, "how many ask at once (1)"),
+    Option("run", "workers", WHOLE_OR_TEXT, 'how many ask at once (1); or where: "local:4", "tcp://scheduler:8786"'),
     Option("run", "blind", TRUTH, "f gets D without the person as just another table (true over a network)"),
 )  # fmt: skip
 
@@ -80,4 +81,5 @@ def is_as_expected(expected: str, value: Any) -> bool:
         TABLE: isinstance(value, dict),
         TEXT_OR_TABLE: isinstance(value, str | dict),
         ALL_OR_WHOLE: value == "all" or whole,
+        WHOLE_OR_TEXT: whole or isinstance(value, str),
     }[expected]

@@ -75,7 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("file", type=Path, help="audit.toml")
     run.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and report (NAME.audit)")
     run.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")
-    run.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786, or local:N")
+    where = "instead of the file's: a number, a Dask scheduler (tcp://host:8786), or local:N"
+    run.add_argument("--workers", "--cluster", type=_workers, metavar="N|ADDRESS", help=where)
     run.add_argument("--reveal", action="store_true", help="show raw records in the summary")
     run.set_defaults(perform="audits:run")
 
@@ -85,6 +86,10 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_serve(commands.add_parser("serve", help="for vendors: offer an anonymizer to an auditor"))
     return parser
+
+
+def _workers(word: str) -> int | str:
+    return int(word) if word.isdigit() else word
 
 
 def _add_serve(serve: argparse.ArgumentParser) -> None:

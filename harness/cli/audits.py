@@ -15,7 +15,7 @@ from harness.auditing.journal import entries
 from harness.auditing.verify import recompile, verify_report
 from harness.cli import allow_imports_beside, tell
 from harness.demo import show
-from harness.executors import choose_executor
+from harness.executors import choose_executor, workers_at_once
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError, JournalError
 from harness.vocabulary.oracle import Oracle
@@ -25,14 +25,14 @@ def demo(chosen: argparse.Namespace) -> int:
     """Three anonymizers, three verdicts."""
     if chosen.people < 20:
         raise InputError("--people must be at least 20, or there is nothing to hide in")
-    reports = show(_say_nothing if chosen.json else print, chosen.people)
+    reports = show(_discard if chosen.json else print, chosen.people)
     if chosen.json:
         print(json.dumps({name: report.to_dict() for name, report in reports.items()}))
     return 0
 
 
-def _say_nothing(text: str) -> None:
-    """Where only machines read, nothing is told to people."""
+def _discard(text: str) -> None:
+    """Prints nothing: where only machines read."""
 
 
 def plan(chosen: argparse.Namespace) -> int:
@@ -41,7 +41,8 @@ def plan(chosen: argparse.Namespace) -> int:
     file = load(chosen.file)
     oracle = oracles.open(file.address, **file.options)
     try:
-        print(estimate_cost(file.plan, oracle, file.workers))
+        executor = choose_executor(file.workers, in_process=oracle.card.in_process)
+        print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
     finally:
         oracle.close()
     return 0
@@ -53,11 +54,11 @@ def run(chosen: argparse.Namespace) -> int:
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
     oracle = oracles.open(file.address, **file.options)
-    executor = choose_executor(file.workers, in_process=oracle.card.in_process, cluster=chosen.cluster)
+    workers = file.workers if chosen.workers is None else chosen.workers
     source = {"address": file.address, "options": file.options}
     start = time.monotonic()
     try:
-        report = run_audit(file.plan, oracle, executor, out=out, source=source, reveal=chosen.reveal)
+        report = run_audit(file.plan, oracle, workers, out=out, source=source, reveal=chosen.reveal)
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
@@ -84,7 +85,7 @@ def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:
             f"{adaptive if file.plan.adaptive else 'audit anew with adaptive = true'}"
         )
     if counts := getattr(oracle, "counts", None):  # of an oracle that is waited for
-        tell(f"it took {counts}")
+        tell(f"calls: {counts}")
 
 
 def verify(chosen: argparse.Namespace) -> int:

@@ -123,3 +123,12 @@ def test_a_prior_from_a_file_beside_the_audit(folder: Path) -> None:
     by_file = audited(loaded(folder, '[inference]\nprior = { file = "prior.csv" }'))
     by_value = in_python(folder, prior={"flu": 0.6, "ulcer": 0.1, "none": 0.3})
     assert [one.distance for one in by_file.findings] == pytest.approx([one.distance for one in by_value.findings])
+
+
+def test_a_mistake_in_a_data_file_whose_name_begins_like_the_audits_still_names_the_audit(folder: Path) -> None:
+    (folder / "audit.toml.csv").write_text("age,sex\n1,F\n")
+    path = folder / "audit.toml"
+    path.write_text(HEAD.format(data="").replace("people.csv", "audit.toml.csv"))
+    with pytest.raises(harness.InputError) as error:
+        load(path)
+    assert str(error.value).startswith(f"{path}: ")
