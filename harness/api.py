@@ -39,8 +39,8 @@ JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "
 
 
 def audit(
-    anonymizer: Callable[..., Any] | Oracle | str,
-    data: pd.DataFrame | str | Path | Dataset,
+    anonymizer: Callable[..., Any] | Oracle | str,  # f(df) -> df, f(df, seed) or f(df, rng); or an address
+    data: pd.DataFrame | str | Path | Dataset,  # a DataFrame, a CSV or Parquet file, or a Dataset
     *,
     quasi: Mapping[str, Any] | Sequence[Column] = (),
     sensitive: str | Sequence[str | Column] = (),
@@ -49,7 +49,7 @@ def audit(
     epsilon: float,
     delta: float = 0.0,
     confidence: float = 0.95,
-    adversaries: Sequence[Adversary | Mapping[str, Any]] | None = None,
+    adversaries: Sequence[Adversary | Mapping[str, Any]] | None = None,  # tables of encoder, model, prior, name
     panel: str | None = None,
     encoder: Any = None,
     model: Any = None,
@@ -64,9 +64,9 @@ def audit(
     weight: str | None = None,
     blind: bool | None = None,
     workers: int | str = 1,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-    reveal: bool = False,
+    out: str | Path | None = None,  # folder to keep everything in, and to go on in after an interruption
+    progress: bool | None = None,  # show a progress bar on standard error (None: if that is a terminal)
+    reveal: bool = False,  # show raw records in the summary
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
 

@@ -1,4 +1,4 @@
-"""The command `harness`: demo, plan, run, verify, serve. Turns words into calls and outcomes into exit codes."""
+"""The command `harness`: demo, plan, run, verify, report, serve. Words become calls, and outcomes exit codes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from harness.cli.interruption import Interrupted, interruptible
+from harness.render import RENDERERS
 from harness.vocabulary.errors import HarnessError
 
 DEFECT, NO_READER = 70, 141  # EX_SOFTWARE; as a shell reports SIGPIPE
@@ -83,6 +84,13 @@ def _parser() -> argparse.ArgumentParser:
     verify = commands.add_parser("verify", help="prove every number of a report from its journal, without the oracle")
     verify.add_argument("folder", type=Path, help="the --out folder of a run")
     verify.set_defaults(perform="audits:verify")
+
+    report = commands.add_parser("report", help="print a finished audit's report in another format")
+    report.add_argument("folder", type=Path, help="the --out folder of a run")
+    formats = "; ".join(f"{name}: {known.describes}" for name, known in RENDERERS.items())
+    report.add_argument("--format", choices=list(RENDERERS), default=next(iter(RENDERERS)), help=formats)
+    report.add_argument("-o", "--output", type=Path, metavar="FILE", help="a file to write instead of printing")
+    report.set_defaults(perform="audits:report")
 
     _add_serve(commands.add_parser("serve", help="for vendors: offer an anonymizer to an auditor"))
     return parser

@@ -1,4 +1,4 @@
-"""The commands of an auditor: demo, plan, run, verify."""
+"""The commands of an auditor: demo, plan, run, verify, report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import oracles
 from harness.api import JOURNAL, REPORT, run_audit
@@ -39,7 +40,7 @@ def plan(chosen: argparse.Namespace) -> int:
     """What an audit will cost."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    oracle = oracles.open(file.address, **file.options)
+    oracle = oracles.open(file.address, **_options(file))
     try:
         executor = choose_executor(file.workers, in_process=oracle.card.in_process)
         print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
@@ -48,14 +49,19 @@ def plan(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _options(file: AuditFile) -> dict[str, Any]:
+    return oracles.options_beside(file.path.parent, file.address, file.options)
+
+
 def run(chosen: argparse.Namespace) -> int:
     """Run an audit, or go on with an interrupted one; the exit code is the outcome."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
-    oracle = oracles.open(file.address, **file.options)
+    options = _options(file)
+    oracle = oracles.open(file.address, **options)
     workers = file.workers if chosen.workers is None else chosen.workers
-    source = {"address": file.address, "options": file.options}
+    source = {"address": file.address, "options": options}
     start = time.monotonic()
     try:
         report = run_audit(file.plan, oracle, workers, out=out, source=source, reveal=chosen.reveal)
@@ -95,4 +101,17 @@ def verify(chosen: argparse.Namespace) -> int:
     verdict = Report(plain).verdict
     proven = f"every number of {report} follows from it" if report.exists() else "there is no report beside it"
     print(f"the journal is whole, and {proven}\n{verdict}")
+    return 0
+
+
+def report(chosen: argparse.Namespace) -> int:
+    """The report of a finished audit in another format."""
+    page = Report.load(chosen.folder / REPORT).render(chosen.format)
+    if chosen.output is None:
+        print(page, end="")
+        return 0
+    try:
+        chosen.output.write_text(page, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{chosen.output}: cannot be written: {error.strerror}") from None
     return 0

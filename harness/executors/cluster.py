@@ -113,7 +113,7 @@ def _results(client: Any, function: Function, items: Iterator[Any]) -> Iterator[
     under_way = 0
     while True:
         for _ in range(WINDOW * size.threads() - under_way):
-            batch = list(islice(items, pace.items_in(BATCH)))
+            batch = list(islice(items, pace.items_for(BATCH)))
             if not batch:
                 break
             running.add(client.submit(_perform_all, work, batch, pure=False))

@@ -18,12 +18,12 @@ import pandas as pd
 
 from harness.measuring.encoding import encoder_named
 from harness.measuring.features import Encoder, Features, Floats, Target
-from harness.measuring.loading import is_importable_name, load_object
 from harness.measuring.models import Fitted, Model, frequencies, model_named, require_distribution
 from harness.measuring.prior import FittedPrior, Prior, posterior, prior_named
 from harness.measuring.specification import specification
 from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.loading import is_importable_name, load_object
 from harness.vocabulary.origin import is_ours
 from harness.vocabulary.release import TrainingRows
 

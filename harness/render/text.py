@@ -34,8 +34,8 @@ def _printable(line: str) -> str:
 
 def result_of(report: Plain, adversary: str, secret: str) -> Plain:
     """The results of one adversary and secret."""
-    found: Plain = next(one for one in report["results"] if (one["adversary"], one["secret"]) == (adversary, secret))
-    return found
+    result: Plain = next(one for one in report["results"] if (one["adversary"], one["secret"]) == (adversary, secret))
+    return result
 
 
 def _unit(report: Plain) -> str:

@@ -256,15 +256,15 @@ def test_an_unexpected_error_says_where_in_the_worker_it_happened() -> None:
 
 def test_quick_items_travel_many_at_a_time_and_slow_ones_alone() -> None:
     pace = Pace(MOST)
-    assert pace.items_in(0.2) == 1
+    assert pace.items_for(0.2) == 1
     pace.add(Answer(None, None, 0.01))
-    assert pace.items_in(0.2) == 20
+    assert pace.items_for(0.2) == 20
     for _ in range(50):
         pace.add(Answer(None, None, 1e-9))
-    assert pace.items_in(0.2) == MOST
+    assert pace.items_for(0.2) == MOST
     for _ in range(50):
         pace.add(Answer(None, None, 60.0))
-    assert pace.items_in(0.2) == 1
+    assert pace.items_for(0.2) == 1
 
 
 @pytest.mark.parametrize("address", ["", "scheduler", "scheduler:8786", "local:", "local:0", "local:-1", "local:two"])
