@@ -18,6 +18,7 @@ from harness.measuring.specification import specification
 from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.plain_numbers import plain_number
 
 DEFAULT_DRAWS = 500  # of a randomized f when the plan names no number
 MODEL_DRAWS = 25  # of a randomized adversary behind a deterministic f, likewise
@@ -225,7 +226,7 @@ class Plan:
         return {
             "name": divergence.name,
             "describes": divergence.describes,
-            **{key: "inf" if number == float("inf") else number for key, number in numbers.items()},
+            **{key: plain_number(number) for key, number in numbers.items()},
             "proves": divergence.proves,
             "declared": self.divergence.spec(),
             "identity": specification(own_object(divergence)),

@@ -30,6 +30,7 @@ from harness.measuring import bounds
 from harness.measuring.divergence.foreign import guarded
 from harness.measuring.divergence.interface import Proof
 from harness.measuring.samples import Floats, Samples, on_simplex, same_draws, same_values
+from harness.vocabulary.plain_numbers import plain_number
 
 BOXES, OTHERS = 0.5, 0.5  # how the error level of one end is shared; others: pairs above, tangents below
 
@@ -175,7 +176,7 @@ class FromFormula:
     def spec(self) -> dict[str, Any]:
         """The name, where the formula is found, and what was declared of it."""
         formula = f"{self.formula.__module__}:{self.formula.__qualname__}"
-        largest = self.largest if math.isfinite(self.largest) else "inf"
+        largest = plain_number(self.largest)
         return {"name": self.name, "formula": formula, "largest": largest, "jointly_convex": self.jointly_convex}
 
 
