@@ -11,12 +11,13 @@ ROOT = Path(__file__).parent.parent
 
 # A harness file imports only files above it; the files of one package named here are free among themselves.
 ORDER = [
-    "vocabulary.errors", "vocabulary.values", "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema",
-    "vocabulary.source", "vocabulary.dataset", "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
-    "measuring.specification", "measuring.loading", "measuring.samples", "measuring.betting", "measuring.bounds",
-    "measuring.divergence", "measuring.estimate", "measuring.tail", "measuring.certificate",
-    "measuring.privacy_loss", "measuring.privacy_claim",
-    "measuring.independence",
+    "vocabulary.errors", "vocabulary.plain_numbers", "vocabulary.origin", "vocabulary.persons", "vocabulary.loading",
+    "vocabulary.values",
+    "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
+    "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
+    "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds", "measuring.divergence",
+    "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
+    "measuring.privacy_claim", "measuring.independence",
     "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
     "auditing.options", "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",

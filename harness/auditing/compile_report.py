@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.events import Event, OracleProfile, Selected
-from harness.auditing.finding import Finding, plain_number, to_plain
+from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
 from harness.auditing.plan import Claim
 from harness.auditing.probe import REPEATS
@@ -24,6 +24,7 @@ from harness.auditing.verdict import Circumstances, Pair, Verdict, judge_pairs, 
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
+from harness.vocabulary.plain_numbers import plain_number
 
 FORMAT = 2  # of report.json
 THRESHOLDS = (1e-3, 10**-2.5, 1e-2, 1e-1)  # v1 §3.4.2 quotes the share above 10^-2.5
@@ -150,7 +151,7 @@ def _statistics(findings: Sequence[Finding], claim: Claim) -> Plain:
     exact = all(finding.exact for finding in findings)
     return {
         "largest": plain_number(float(distances.max())),
-        "mean": "inf" if infinite else float(distances.mean()),
+        "mean": plain_number(float(distances.mean())),
         "deviation": None if infinite else float(distances.std()),
         "share_at_or_above": {f"{limit:.4g}": float((lowers >= limit).mean()) for limit in thresholds},
         "share_possibly_at_or_above": {f"{limit:.4g}": float((uppers >= limit).mean()) for limit in thresholds},

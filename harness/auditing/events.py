@@ -27,6 +27,7 @@ from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
 from harness.vocabulary.errors import JournalError, did_you_mean
 from harness.vocabulary.oracle import Card
+from harness.vocabulary.plain_numbers import plain_number
 
 EARLY, LATE = "early", "late"  # draws of f(D) that are compared
 
@@ -231,10 +232,10 @@ def _packed(key: str, value: Any) -> Any:
     if key in VECTORS:
         return base64.b64encode(np.array(value, dtype="<f8").tobytes()).decode()
     if key in LIMITS:
-        return [_plain(number) for number in (value.value, value.lower, value.upper)]
+        return [plain_number(number) for number in (value.value, value.lower, value.upper)]
     if key in WAGERS:
         return [value.draws, value.highest, _packed("present", value.log_capitals)]
-    return list(value) if isinstance(value, tuple) else _plain(value)
+    return list(value) if isinstance(value, tuple) else plain_number(value)
 
 
 def _unpacked(key: str, value: Any) -> Any:
@@ -247,11 +248,6 @@ def _unpacked(key: str, value: Any) -> Any:
     if key in ("distance", "lower", "upper", "alone", "floor"):
         return float(value)
     return tuple(value) if isinstance(value, list) else value
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no infinity: it is written as the text "inf", which float() reads."""
-    return "inf" if value == float("inf") else value
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Record, Secret
 from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Ask, Oracle
+from harness.vocabulary.persons import person_in_words
 from harness.vocabulary.release import Microdata, Predictions, Reader
 from harness.vocabulary.table import Table
 
@@ -224,8 +225,9 @@ class Examination:
             yield microdata
 
     def _named(self, person: int) -> str:
-        rows = ", ".join(str(self.plan.data.row(row)) for row in self.plan.data.rows_of(person))
-        return f"record {rows}" if self.plan.data.persons is None else f"person {person} (rows {rows})"
+        data = self.plan.data
+        rows = [data.row(row) for row in data.rows_of(person)]
+        return person_in_words(person, rows, is_record=data.persons is None)
 
     def _microdata(self, number: int, table: Table, what: str) -> Microdata:
         try:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from harness.auditing.events import Measurement, Vector
 from harness.auditing.plan import Claim
 from harness.measuring.tail import Limits
+from harness.vocabulary.plain_numbers import plain_number
 
 Number = TypeVar("Number", int, float)
 LIMITS = ("delta_at_epsilon", "epsilon_at_delta", "placebo")
@@ -235,11 +236,6 @@ def from_plain(entry: Mapping[str, Any], claim: Claim) -> Finding:
         plain[name] = None if ends is None else Limits(*(float(ends[end]) for end in ("value", "lower", "upper")))
     plain["uncovered"] = (plain["uncovered"]["present"], plain["uncovered"]["absent"])
     return Finding(**plain, claim=claim)
-
-
-def plain_number(number: float) -> float | str:
-    """JSON has no infinity: it is written as the text "inf", which float() reads."""
-    return "inf" if number == math.inf else number
 
 
 def _plain_limits(limits: Limits) -> dict[str, float | str]:

@@ -31,7 +31,6 @@ from harness.measuring.independence import copies_by_chance
 from harness.measuring.privacy_loss import least_privacy_loss
 from harness.measuring.samples import Samples
 from harness.measuring.tail import delta_beyond_noise, placebo_delta, smallest_delta, smallest_epsilon, tail_count
-from harness.vocabulary.errors import HarnessError, InputError
 
 LOOKED_AT = 1_000  # draws, for copies
 COPIES = 1e-7  # draws that repeat each other so much by chance are taken for copies: less than one audit in a thousand
@@ -63,9 +62,11 @@ def measure(
     """The comparison of both sides at one row; the rows of a person share her error level."""
     divergence, alpha = plan.divergences[pair[1]], look.alpha / rows
     exact = plan.is_exact(profile.card, pair[0])
-    # Before the last look a lower bound matters only if it may prove a violation.
-    lower_from = 0.0 if last else plan.claim.epsilon
-    estimate = _estimate(divergence, sides, alpha, profile.coupled, exact, lower_from)
+    estimate = compare(
+        divergence, sides.present, sides.absent, alpha=alpha, coupled=profile.coupled, exact=exact,
+        # Before the last look a lower bound matters only if it may prove a violation.
+        lower_from=0.0 if last else plan.claim.epsilon,
+    )  # fmt: skip
     measurement = Measurement(
         *pair,
         row,
@@ -91,22 +92,6 @@ def measure(
         kept=_bet_on_keeping(divergence, sides, plan.claim.epsilon, carried.kept),
         broken=_bet_on_breaking(divergence, sides, plan.claim.epsilon, alpha, carried.broken),
     )
-
-
-def _estimate(
-    divergence: Divergence, sides: Sides, alpha: float, coupled: bool, exact: bool, lower_from: float
-) -> Estimate:
-    """The distance with its limits; what a user's own distance raises is told as an error of hers."""
-    try:
-        return compare(
-            divergence, sides.present, sides.absent, alpha=alpha, coupled=coupled, exact=exact, lower_from=lower_from
-        )
-    except HarnessError:
-        raise
-    except Exception as error:
-        if type(divergence).__module__.partition(".")[0] == "harness":
-            raise
-        raise InputError(f"distance {divergence.name!r} raised {type(error).__name__}: {error}") from error
 
 
 def _alone(

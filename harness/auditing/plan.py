@@ -13,12 +13,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from harness.measuring.adversary import Adversary, adversary_from, with_unique_names
-from harness.measuring.divergence import Declared, Divergence, divergence_named, reach
+from harness.measuring.divergence import Declared, Divergence, divergence_named, own_object, reach
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import specification
 from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.plain_numbers import plain_number
 
 Pairs = Literal["seeds", "independent"]
 
@@ -240,8 +241,8 @@ class Plan:
         return {
             "name": divergence.name,
             "describes": divergence.describes,
-            **{key: "inf" if number == float("inf") else number for key, number in numbers.items()},
+            **{key: plain_number(number) for key, number in numbers.items()},
             "proves": divergence.proves,
             "declared": self.divergence.spec(),
-            "identity": specification(divergence),
+            "identity": specification(own_object(divergence)),
         }

@@ -105,8 +105,8 @@ def _fewest_draws(plan: Plan, divergence: Divergence, values: int, levels: Level
 
     if not settles(most):
         raise InputError(
-            f"adaptive: no record can be settled with {most} draws at this epsilon, confidence and number of records; "
-            "raise draws"
+            f"adaptive: no record can be settled with draws = {most}, the most that this plan allows, at this epsilon, "
+            "confidence and number of records; raise draws or epsilon"
         )
     return max(FEWEST, bisect_left(range(1, most), True, key=settles) + 1)
 

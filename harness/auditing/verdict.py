@@ -16,6 +16,7 @@ from harness.auditing.plan import Claim
 from harness.auditing.select import HALF
 from harness.measuring.certificate import Certificate, certify
 from harness.vocabulary.errors import InputError
+from harness.vocabulary.persons import person_in_words
 
 
 class Outcome(StrEnum):
@@ -207,9 +208,7 @@ def _certificate(
 
 
 def _named(finding: Finding, around: Circumstances) -> str:
-    rows = ", ".join(map(str, finding.rows)) or str(finding.person)
-    word = "row" if len(finding.rows) == 1 else "rows"
-    return f"record {rows}" if around.unit == "record" else f"person {finding.person} ({word} {rows})"
+    return person_in_words(finding.person, finding.rows, is_record=around.unit == "record")
 
 
 def _interval(finding: Finding) -> str:

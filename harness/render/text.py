@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from harness.vocabulary.oracle import Card
+from harness.vocabulary.persons import rows_in_words
 
 WORST = 10  # persons listed
 Plain = Mapping[str, Any]
@@ -33,8 +34,8 @@ def _printable(line: str) -> str:
 
 def result_of(report: Plain, adversary: str, secret: str) -> Plain:
     """The results of one adversary and secret."""
-    found: Plain = next(one for one in report["results"] if (one["adversary"], one["secret"]) == (adversary, secret))
-    return found
+    result: Plain = next(one for one in report["results"] if (one["adversary"], one["secret"]) == (adversary, secret))
+    return result
 
 
 def _unit(report: Plain) -> str:
@@ -190,7 +191,7 @@ def _worst_line(
     if finding["present"] is not None:
         value = int(np.argmax(np.abs(np.subtract(finding["present"], finding["absent"]))))
         change = f"{labels[value]}: {finding['present'][value]:.3f} with, {finding['absent'][value]:.3f} without"
-    rows = f"   rows {', '.join(map(str, finding['rows']))}" if _unit(report) == "person" else ""
+    rows = f"   {rows_in_words(finding['rows'])}" if _unit(report) == "person" else ""
     raw = "".join(f"   {dict(row)}" for row in records.get(finding["person"], ()))
     return f"  {name:>10}  {_number(finding['lower']):<8}  {change}{rows}{raw}"
 

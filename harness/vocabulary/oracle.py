@@ -35,8 +35,8 @@ class Card:
     @property
     def title(self) -> str:
         """Name and version as a terminal may print them: the vendor chose them."""
-        said = f"{self.name} {self.version}".rstrip()[:200]
-        return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in said)
+        title = f"{self.name} {self.version}".rstrip()[:200]
+        return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in title)
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,7 +51,7 @@ def test_an_audit_that_is_given_more_draws_goes_on_from_the_looks_it_had(draws: 
 
 
 def test_too_few_draws_to_settle_anybody_are_refused() -> None:
-    with pytest.raises(harness.InputError, match="no record can be settled with 60 draws"):
+    with pytest.raises(harness.InputError, match="no record can be settled with draws = 60"):
         schedule(replace(PLAN, draws=60), NOISY, 1000)
 
 
