@@ -58,11 +58,11 @@ def show(say: Callable[[str], None], count: int = 1000, seed: int = 1) -> dict[s
     say(five.summary())
     reports = comparison(count, seed)
     say(f"\n\n{count} invented people, three anonymizers, one claim: no record moves the inference by 0.1 or more\n")
-    say(f"  {'anonymizer':<30} {'verdict':<14} {'largest':>9} {'at most':>9} {'mean':>9}  witness")
+    say(f"  {'anonymizer':<30} {'verdict':<14} {'at least':>9} {'at most':>9} {'mean':>9}  witness")
     for name, report in reports.items():
         numbers = report.statistics()
         say(
-            f"  {name:<30} {report.verdict.outcome.name:<14} {numbers['largest']:>9.4g} "
+            f"  {name:<30} {report.verdict.outcome.name:<14} {report.verdict.at_least:>9.4g} "
             f"{report.verdict.at_most:>9.4g} {numbers['mean']:>9.4g}  "
             f"record {report.verdict.witness}"
         )
