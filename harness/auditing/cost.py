@@ -18,7 +18,8 @@ from harness.vocabulary.release import Reader
 from harness.vocabulary.table import Table
 
 TIMED = 3  # persons examined to know the time of one
-SAMPLE, LONG = 299, 600.0  # persons that certify 1 % of all, recommended for audits of more seconds than this
+SAMPLE, SAMPLE_OF_RANDOM = 299, 367  # persons that certify 1 % of all; of a randomized f intervals take half the error
+LONG = 600.0  # seconds, beyond which a sample is recommended
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,12 @@ class Cost:
         return "\n".join(lines)
 
     def _recommended(self) -> list[str]:
-        if self.seconds <= LONG or self.persons <= SAMPLE:
+        sample = SAMPLE_OF_RANDOM if self.card.randomized else SAMPLE
+        if self.seconds <= LONG or self.persons <= sample:
             return []
-        shorter = _in_words(self.seconds * SAMPLE / self.examined)
+        shorter = _in_words(self.seconds * sample / self.examined)
         return [
-            f"shorter    records = {SAMPLE} takes about {shorter}; it cannot say that the claim holds, but if none of "
+            f"shorter    records = {sample} takes about {shorter}; it cannot say that the claim holds, but if none of "
             "these records breaks it, that at most 1 % of all do"
         ]
 

@@ -33,7 +33,8 @@ from harness.measuring.samples import Samples
 from harness.measuring.tail import delta_beyond_noise, placebo_delta, smallest_delta, smallest_epsilon, tail_count
 
 LOOKED_AT = 1_000  # draws, for copies
-COPIES = 1e-7  # draws that repeat each other so much by chance are taken for copies: less than one audit in a thousand
+FEW_DIFFERENT = 0.6  # of the draws: if each were sent twice, half of them would be different
+COPIES = 1e-7  # draws that repeat each other so much by chance are taken for copies
 
 RowKey = tuple[int, int, int, int]  # person, number of the adversary, of the secret, place of the row among hers
 
@@ -140,9 +141,9 @@ def _with_tail(
 
 
 def are_copies(samples: Samples) -> bool:
-    """Whether draws that should be independent repeat each other."""
+    """Whether draws that should be independent repeat each other; only few different ones are worth a closer look."""
     draws = [draw.tobytes() for draw in samples.draws[:LOOKED_AT]]
-    return len(set(draws)) < len(draws) and copies_by_chance(draws) <= COPIES
+    return len(set(draws)) <= FEW_DIFFERENT * len(draws) and copies_by_chance(draws) <= COPIES
 
 
 def _draws_needed(plan: Plan, estimate: Estimate, apart: Floats, alpha: float) -> int | None:
