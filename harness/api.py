@@ -21,6 +21,7 @@ from tqdm import tqdm
 from harness.auditing.config import bind, choose_adversaries, loaded
 from harness.auditing.events import Event, Examined, Selected
 from harness.auditing.journal import Journal
+from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
 from harness.executors import Mapper, choose_executor
@@ -98,8 +99,9 @@ def audit(
     )
     oracle = as_oracle(anonymizer)
     folder = Path(out) if out is not None else None
+    source = {"address": anonymizer, "options": {}} if isinstance(anonymizer, str) else None
     executor = choose_executor(workers, in_process=oracle.card.in_process)
-    return run_audit(plan, oracle, executor, out=folder, progress=progress, reveal=reveal)
+    return run_audit(plan, oracle, executor, out=folder, source=source, progress=progress, reveal=reveal)
 
 
 def _dataset(
@@ -162,7 +164,7 @@ def open_journal(
         if out is None:
             yield None
             return
-        owner = {"plan": plan.spec(), "oracle": dict(source or {"name": oracle.card.name})}
+        owner = {"plan": plan.spec(), "oracle": oracle_identity(oracle, source)}
         unknown = unidentified(owner["plan"])
         if unknown:
             raise InputError(

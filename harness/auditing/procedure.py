@@ -76,7 +76,6 @@ class _Course:
     def __init__(self, audit: Audit, journal: Journal | None, state: AuditState) -> None:
         self.plan, self.oracle, self.executor = audit.plan, audit.oracle, audit.executor
         self.journal, self.state = journal, state
-        self.is_resumed = bool(state.examined)
         self.has_asked = False  # about persons, in this run
         self.store = DrawStore(None if journal is None else journal.path.parent)
 
@@ -87,6 +86,9 @@ class _Course:
     def events(self) -> Iterator[Event]:
         if self.state.profile is None:
             yield self._record(Probed(probe(self.plan, self.oracle)))
+        else:  # an audit that goes on, or has come to its end, must find the oracle that it began with
+            recognise(self.plan, self.oracle, self.profile)
+            yield self._record(Resumed())
         yield from self._select()
         for look in self.selected.looks:
             yield from self._examine_all(look)
@@ -144,13 +146,10 @@ class _Course:
                 raise outcome.error
 
     def _begin(self, look: Look) -> Iterator[Event]:
-        """Before the first question about a person: an audit that goes on must find the oracle that it began with."""
+        """Before the first question about a person: draws to compare later ones with."""
         if self.has_asked:
             return
         self.has_asked = True
-        if self.is_resumed:
-            recognise(self.plan, self.oracle, self.profile)
-            yield self._record(Resumed())
         yield from self._watch(EARLY, look)
 
     def _draw_for(self, look: Look) -> Iterator[Event]:
