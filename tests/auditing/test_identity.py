@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -13,7 +14,7 @@ from harness.auditing.verify import recompile
 from harness.measuring.encoding import encoder_named
 from harness.measuring.models import Bernoulli, Fitted
 from tests.anonymizers import chunks
-from tests.small_audits import audit
+from tests.small_audits import audit, table
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,16 @@ def test_a_journal_is_not_resumed_by_an_audit_that_differs_in_a_parameter(
     with pytest.raises(harness.JournalError, match="belongs to another audit"):
         audit(chunks, out=tmp_path, **second)
     assert audit(chunks, out=tmp_path, **first).to_json() == audit(chunks, **first).to_json()
+
+
+def test_the_row_numbers_of_the_source_are_part_of_what_an_audit_is(tmp_path: Path) -> None:
+    """Findings name rows of the source; where the gap stands decides which they are."""
+    gap = pd.DataFrame({"age": [np.nan], "sex": ["F"], "ill": ["flu"]})
+    above, below = (pd.concat(parts, ignore_index=True) for parts in ((gap, table()), (table(), gap)))
+    audit(chunks, above, missing="drop", out=tmp_path)
+    with pytest.raises(harness.JournalError, match="belongs to another audit"):
+        audit(chunks, below, missing="drop", out=tmp_path)
+    audit(chunks, above, missing="drop", out=tmp_path)
 
 
 def test_what_smoothing_changes_is_measured_and_not_resumed() -> None:
