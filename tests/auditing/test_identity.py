@@ -125,14 +125,32 @@ def test_a_users_own_parts_enter_by_name(tmp_path: Path, monkeypatch: pytest.Mon
     assert encoder_named("bounds-hot").name in own.verdict.adversary
 
 
-def test_a_users_own_part_that_raises_is_named_and_is_not_a_defect_of_ours() -> None:
+def test_a_users_own_part_that_raises_is_named_and_is_not_a_defect_of_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The text of the exception may name raw values: it is logged, once, and kept nowhere."""
+
     @dataclass(frozen=True)
     class Crashing(Stubborn):
         def fit(self, features: Any, rows: Any, seed: int) -> Fitted:
-            raise ZeroDivisionError("nothing to divide by")
+            raise ZeroDivisionError("nothing to divide by for a woman of 41")
 
     report = audit(chunks, adversaries=[{"model": Crashing()}, {"model": "conditional"}])
+    assert "a woman of 41" not in report.to_json()
+    assert caplog.text.count("nothing to divide by for a woman of 41") == 1
     failed = report.verdicts["stubborn on tf-tf", "ill"]
     assert failed.outcome is harness.Outcome.INCONCLUSIVE
-    assert "adversary 'stubborn on tf-tf' raised ZeroDivisionError: nothing to divide by" in failed.reason
+    assert "adversary 'stubborn on tf-tf' raised ZeroDivisionError" in failed.reason
     assert report.verdicts["conditional on tf-tf", "ill"] == audit(chunks, model="conditional").verdict
+
+
+def test_the_text_of_a_classifiers_exception_is_not_kept(tmp_path: Path) -> None:
+    report = audit(chunks, model=Telling(), out=tmp_path)
+    assert "cannot predict: ValueError" in report.verdict.reason
+    for name in ("report.json", "journal.jsonl", "summary.txt"):
+        assert "cannot encode" not in (tmp_path / name).read_text()
+
+
+class Telling(DecisionTreeClassifier):  # type: ignore[misc]  # scikit-learn has no types
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+        raise ValueError(f"cannot encode {X}")

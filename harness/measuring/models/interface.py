@@ -15,7 +15,11 @@ ROUNDED_OFF = 1e-4  # how far predictions may sum away from 1: scikit-learn norm
 
 
 class PredictionError(InputError):
-    """A model answered with something that is no probability distribution; only this prediction is lost."""
+    """A model answered with something that is no probability distribution; only this prediction is lost.
+
+    Its text goes to report.json and therefore quotes no exception of a user's part, which may name raw values: the
+    exception is its `__cause__`.
+    """
 
 
 @runtime_checkable
