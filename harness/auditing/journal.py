@@ -16,11 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from harness.auditing.plain_differences import plain_differences
 from harness.vocabulary.errors import JournalError
 
 Entry = dict[str, Any]
 START = "0" * 64
 OPEN, CLOSE = b'{"entry":', b',"chain":""}'
+MOST_DIFFERENCES, MOST_SHOWN = 3, 60  # places of a foreign plan that an error names; letters of each value
 SYNC_SECONDS = 0.5  # what a power cut may cost; a killed process loses nothing
 
 
@@ -60,9 +62,8 @@ class Journal:
             self.append(owner)
             self.sync()
         elif self.entries[0] != owner:
-            differing = sorted(key for key in owner if self.entries[0].get(key) != owner[key]) or ["unknown keys"]
             raise JournalError(
-                f"{self.path}: this journal belongs to another audit (its {', '.join(differing)} differ); "
+                f"{self.path}: this journal belongs to another audit ({_what_differs(self.entries[0], owner)}); "
                 "choose another --out, or remove the folder to begin anew"
             )
         self.entries = self.entries[1:]
@@ -114,6 +115,19 @@ def _intact(path: Path, content: bytes) -> tuple[list[Entry], str, int]:
         found.append(json.loads(body))
         whole += len(line) + 1
     return found, chain, whole
+
+
+def _what_differs(before: Entry, now: Entry) -> str:
+    """The first places at which two owners differ, each with both values."""
+    found = list(plain_differences(before, now))
+    shown = [f"{one.place}: {_shown(one.one)} before, {_shown(one.other)} now" for one in found[:MOST_DIFFERENCES]]
+    more = len(found) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def _broken(path: Path, number: int) -> JournalError:

@@ -16,6 +16,7 @@ import numpy as np
 from harness.auditing.compile_report import compile_report
 from harness.auditing.events import Event, Examined, Measurement, Selected, from_entry
 from harness.auditing.journal import entries
+from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.measuring.divergence import Divergence, divergence_named
 from harness.measuring.estimate import compare
 from harness.vocabulary.errors import InputError, JournalError
@@ -111,21 +112,13 @@ class Spelled(str):
         return str(self)
 
 
-def differences(claimed: Any, proven: Any, place: str = "") -> Iterator[str]:
-    """Every place at which two plain values differ, in words."""
-    if isinstance(claimed, Mapping) and isinstance(proven, Mapping):
-        for key in [*proven, *(key for key in claimed if key not in proven)]:
-            inner = f"{place}.{key}" if place else str(key)
-            if key not in claimed:
-                yield f"{inner} is missing"
-            elif key not in proven:
-                yield f"{inner} does not follow from the journal"
-            else:
-                yield from differences(claimed[key], proven[key], inner)
-    elif isinstance(claimed, list) and isinstance(proven, list):
-        if len(claimed) != len(proven):
-            yield f"{place} has {len(claimed)} entries, the journal proves {len(proven)}"
-        for number, (one, other) in enumerate(zip(claimed, proven, strict=False)):
-            yield from differences(one, other, f"{place}[{number}]")
-    elif type(claimed) is not type(proven) or claimed != proven:
-        yield f"{place} is {claimed!r:.80}, but the journal proves {proven!r:.80}"
+def differences(claimed: Any, proven: Any) -> Iterator[str]:
+    """Every place at which a report differs from what the journal proves, in words."""
+    for found in plain_differences(claimed, proven):
+        if found.one is ABSENT:
+            yield f"{found.place} is missing"
+        elif found.other is ABSENT:
+            yield f"{found.place} does not follow from the journal"
+        else:
+            has, but = ("has", "") if isinstance(found.one, Entries) else ("is", "but ")
+            yield f"{found.place} {has} {found.one!r:.80}, {but}the journal proves {found.other!r:.80}"
