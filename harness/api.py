@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from harness.auditing.config import bind, choose_adversaries, loaded
 from harness.auditing.events import Event, Examined, Selected
-from harness.auditing.journal import Journal
+from harness.auditing.journal import Journal, not_written
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
@@ -235,8 +235,13 @@ def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> N
 def _write_whole(path: Path, text: str) -> None:
     """Whole or not at all: nobody reads half a report."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-    partial.replace(path)
+    try:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise not_written(path, error) from None
 
 
 def versions() -> dict[str, str]:

@@ -12,6 +12,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -40,12 +41,15 @@ class Journal:
         self._synced = time.monotonic()
         try:
             self._take()
-            self.entries, self._chain, whole = _intact(path, self._file.read())
+            content = self._file.read()
+            self.entries, self._chain, whole = _intact(path, content)
+            if not self.entries and not _may_be_ours(content):
+                raise JournalError(f"{path}: this file is no journal; choose another --out, or move the file away")
             self._file.truncate(whole)
             self._file.seek(whole)
             self._own(owner)
         except BaseException:
-            self._file.close()
+            self._close()
             raise
 
     def _take(self) -> None:
@@ -72,13 +76,19 @@ class Journal:
         """One entry is on its way to the disk when this returns, and on it within SYNC_SECONDS of the next."""
         body = _canonical(entry)
         self._chain = _link(self._chain, body)
-        self._file.write(_line(body, self._chain) + b"\n")
-        self._file.flush()
+        try:
+            self._file.write(_line(body, self._chain) + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise not_written(self.path, error) from None
         if time.monotonic() - self._synced > SYNC_SECONDS:
             self.sync()
 
     def sync(self) -> None:
-        os.fsync(self._file.fileno())
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise not_written(self.path, error) from None
         self._synced = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -87,8 +97,33 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.sync()
-        self._file.close()
+        try:
+            self.sync()
+        except JournalError:
+            if error is None:  # else what ended the audit is told
+                raise
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        with suppress(OSError):  # what could not be written before cannot be written now
+            self._file.close()
+
+
+def not_written(path: Path, error: OSError) -> JournalError:
+    """The disk refused a file of an audit; what was written before is whole."""
+    return JournalError(
+        f"{path}: cannot be written: {error.strerror or error}; what was measured before is kept: make room, or let "
+        "the folder be written to, and run the same audit again"
+    )
+
+
+def incomplete_bytes(path: Path) -> int:
+    """How many bytes follow the last whole line of a journal; nobody reads them."""
+    try:
+        return len(path.read_bytes().rpartition(b"\n")[2])
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def entries(path: Path) -> Iterator[Entry]:
@@ -112,9 +147,25 @@ def _intact(path: Path, content: bytes) -> tuple[list[Entry], str, int]:
         chain = _link(chain, body)
         if chain != said or line != _line(body, said):  # the very bytes: 0.30 is not 0.3
             raise _broken(path, number)
-        found.append(json.loads(body))
+        found.append(_entry(path, number, body))
         whole += len(line) + 1
     return found, chain, whole
+
+
+def _entry(path: Path, number: int, body: bytes) -> Entry:
+    try:
+        entry = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise JournalError(f"{path}, line {number}: cannot be read as JSON: {error}") from None
+    if not isinstance(entry, dict):
+        raise JournalError(f"{path}, line {number}: holds {type(entry).__name__} instead of an entry")
+    return entry
+
+
+def _may_be_ours(content: bytes) -> bool:
+    """Whether a file without a whole line may be a journal whose first line is torn."""
+    begins = OPEN + b"{"
+    return content[: len(begins)] == begins[: len(content)]
 
 
 def _what_differs(before: Entry, now: Entry) -> str:

@@ -16,7 +16,7 @@ from typing import Literal
 
 from harness.auditing.asking import ask_oracle
 from harness.auditing.confirm import agree, confirms, questions_to_repeat
-from harness.auditing.draw_store import DrawStore
+from harness.auditing.draw_store import DrawStore, stored_name
 from harness.auditing.events import (
     EARLY,
     LATE,
@@ -166,12 +166,12 @@ class _Course:
             ask = self.plan.ask_present(self.profile.card, question, purpose, draws)
             tables = tuple(table for table in ask_oracle(self.oracle, ask, "f(D)") if isinstance(table, Table))
             notes = dict.fromkeys(note for release in self._read(number, tables) for note in release.notes)
-            self.store.save(_stored_name(purpose, number), tables)
+            self.store.save(stored_name(purpose, number), tables)
             digests = tuple(table.digest for table in tables)
             yield self._record(Drawn(purpose, number, digests, tuple(notes)))
 
     def _tables(self, purpose: str, number: int) -> tuple[Table, ...]:
-        return self.store.load(_stored_name(purpose, number), self.state.drawn[purpose, number].digests)
+        return self.store.load(stored_name(purpose, number), self.state.drawn[purpose, number].digests)
 
     def _read(self, number: int, tables: tuple[Table, ...]) -> list[Microdata]:
         """Draws of f(D), read; an unreadable one ends the audit with the cell that cannot be read."""
@@ -263,7 +263,3 @@ class _Course:
 
 def _purpose(look: Look) -> str:
     return f"look {look.number}"
-
-
-def _stored_name(purpose: str, question: int) -> str:
-    return f"present-{purpose.replace(' ', '-')}-{question}"

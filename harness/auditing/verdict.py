@@ -17,7 +17,6 @@ from harness.auditing.select import HALF
 from harness.measuring.certificate import Certificate, certify
 from harness.vocabulary.errors import InputError
 
-
 ROUNDING = 1e-9  # of sums of error levels
 
 

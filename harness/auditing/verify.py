@@ -7,6 +7,7 @@ both predictions, and each distance must be, bit for bit, the one between them.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.compile_report import compile_report
-from harness.auditing.events import Event, Examined, Measurement, Selected, from_entry
+from harness.auditing.draw_store import DrawStore, draws_file, stored_name
+from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, from_entry
 from harness.auditing.journal import entries
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.measuring.divergence import Divergence, divergence_named
@@ -22,6 +24,17 @@ from harness.measuring.estimate import compare
 from harness.vocabulary.errors import InputError, JournalError
 
 MOST_DIFFERENCES = 5  # named in an error
+# What reading a journal raises whose chain is whole but whose content no audit writes.
+IMPOSSIBLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    InputError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def recompile(journal: Path) -> dict[str, Any]:
@@ -31,6 +44,28 @@ def recompile(journal: Path) -> dict[str, Any]:
         return compile_report(owner["plan"], _with_proven_distances(owner["plan"], map(from_entry, lines)))
     except JournalError as error:
         raise error.within(str(journal)) from None
+    except IMPOSSIBLE as error:
+        raise _impossible(journal, error) from error
+
+
+def stored_draws(journal: Path) -> tuple[list[str], list[str]]:
+    """The files beside a journal whose draws of f(D) are those that it names, and those that are not there."""
+    _, *lines = entries(journal)
+    try:
+        drawn = [event for event in map(from_entry, lines) if isinstance(event, Drawn)]
+        digests = {stored_name(one.purpose, one.question): one.digests for one in drawn}  # the last of a name counts
+    except IMPOSSIBLE as error:
+        raise _impossible(journal, error) from error
+    files = {name: draws_file(journal.parent, name) for name in sorted(digests)}
+    checked = [name for name, path in files.items() if os.path.lexists(path)]
+    for name in checked:
+        DrawStore(journal.parent).load(name, digests[name])
+    return [files[name].name for name in checked], [files[name].name for name in files if name not in checked]
+
+
+def _impossible(journal: Path, error: Exception) -> JournalError:
+    why = f"{type(error).__name__}: {error}"
+    return JournalError(f"{journal}: holds what no audit writes ({why:.200}); the journal cannot be trusted")
 
 
 def _with_proven_distances(spec: Mapping[str, Any], events: Iterable[Event]) -> Iterator[Event]:

@@ -111,6 +111,17 @@ def test_a_journal_that_is_not_there_or_empty_says_so(tmp_path: Path) -> None:
         list(entries(tmp_path / "empty"))
 
 
+def test_a_foreign_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    for content in (b"a diary without a newline", b'{"time": 1}', b"one line\n"):
+        path.write_bytes(content)
+        with pytest.raises(JournalError, match="this file is no journal|not what was written"):
+            Journal(path, OWNER)
+        assert path.read_bytes() == content
+    path.write_bytes(b'{"entry":{"orac')  # the first line of ours, torn
+    assert held(path) == []
+
+
 def test_others_may_not_read_it(path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 

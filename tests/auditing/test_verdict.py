@@ -113,9 +113,7 @@ def test_one_finding_given_many_times_is_about_one_person() -> None:
 def test_limits_at_the_whole_error_level_leave_nothing_for_a_certificate() -> None:
     """0.05 of error: a full audit of 100 persons spends all of it, a part of them half."""
     for level, certified in ((0.05, False), (0.025, True)):
-        measured = [
-            dataclasses.replace(finding(person, 0.05, 0.01, 0.09), alpha=level / 100) for person in range(100)
-        ]
+        measured = [dataclasses.replace(finding(person, 0.05, 0.01, 0.09), alpha=level / 100) for person in range(100)]
         assert (judge(measured, Claim(0.1), 1000, random=range(100)).certificate is not None) is certified
 
 
