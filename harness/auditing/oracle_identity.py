@@ -72,12 +72,13 @@ def _function(function: FunctionType, around: tuple[int, ...]) -> dict[str, Any]
         for name, cell in zip(code.co_freevars, cells, strict=True)
         if name not in assigned
     }
-    defaults = {**dict(enumerate(function.__defaults__ or ())), **(function.__kwdefaults__ or {})}
+    by_place = {str(place): value for place, value in enumerate(function.__defaults__ or ())}
+    defaults = {**by_place, **(function.__kwdefaults__ or {})}
     return {
         "function": _full_name(function),
         "code": _digest(_instructions(code)),
         "closure": closure,
-        "defaults": {str(name): _kept(value, around) for name, value in defaults.items()},
+        "defaults": {name: _kept(value, around) for name, value in defaults.items()},
     }
 
 

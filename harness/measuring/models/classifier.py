@@ -85,7 +85,7 @@ class Classifier:
         return bool(self.seeds)
 
     def fit(self, features: Features, rows: TrainingRows, seed: int) -> Fitted:
-        plain = answer_without_features(rows)
+        plain = answer_without_features(features, rows)
         if plain is not None:
             return plain
         weights = self._weights(rows)
