@@ -9,7 +9,7 @@ import inspect
 import io
 import textwrap
 import tokenize
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -58,9 +58,12 @@ def signature_of(name: str, thing: Any) -> str:
 
 def _argument(parameter: inspect.Parameter) -> str:
     stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
-    default = "Path()" if parameter.default == Path() else repr(parameter.default)
-    given = "" if parameter.default is parameter.empty else f" = {default}"
+    given = "" if parameter.default is parameter.empty else f" = {_shown_default(parameter)}"
     return f"{stars}{parameter.name}: {_annotation(parameter.annotation)}{given}"
+
+
+def _shown_default(parameter: inspect.Parameter) -> str:
+    return "Path()" if parameter.default == Path() else repr(parameter.default)
 
 
 def _annotation(annotation: Any) -> str:
@@ -117,9 +120,44 @@ def _default(node: ast.AnnAssign) -> str:
 def comments_of(kind: type) -> dict[str, str]:
     """The comment behind each field of a class that has one."""
     source = textwrap.dedent(inspect.getsource(kind))
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    by_line = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    by_line = _comments_by_line(source)
     return {name: by_line[node.lineno] for name, node in _assigned(kind) if node.lineno in by_line}
+
+
+def parameters_of(thing: Any, explained: Mapping[str, str] | None = None) -> str:
+    """The parameters of a function or class as a table, each with the comment beside it in the source.
+
+    One that has neither a comment nor an entry in `explained` is refused: nobody could know what it is for.
+    """
+    notes = {**parameter_comments(thing), **(explained or {})}
+    rows = []
+    for each in inspect.signature(thing).parameters.values():
+        if each.name not in notes:
+            raise SystemExit(f"{thing.__name__}: the parameter {each.name!r} has no comment beside it that explains it")
+        default = "" if each.default is each.empty else quoted(_shown_default(each))
+        name = f"**{each.name}" if each.kind is each.VAR_KEYWORD else each.name
+        rows.append((quoted(name), quoted(_annotation(each.annotation)), default, notes[each.name]))
+    return table(("parameter", "type", "default", ""), rows) if rows else ""
+
+
+def parameter_comments(thing: Any) -> dict[str, str]:
+    """The comment beside each parameter of a function, or of a class by its constructor or fields."""
+    if inspect.isclass(thing) and not _has_own_constructor(thing):
+        return comments_of(thing)
+    source = textwrap.dedent(inspect.getsource(thing))
+    (node,) = ast.parse(source).body
+    if isinstance(node, ast.ClassDef):
+        (node,) = (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
+    assert isinstance(node, ast.FunctionDef)
+    arguments = [*node.args.args, *node.args.kwonlyargs, *([node.args.kwarg] if node.args.kwarg else [])]
+    comments = _comments_by_line(source)
+    return {each.arg: comments[each.lineno] for each in arguments if each.lineno in comments}
+
+
+def _comments_by_line(source: str) -> dict[int, str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
+    return {line: comment.partition("# noqa")[0].strip("# ") for line, comment in comments.items()}
 
 
 def method_of(owner: str, name: str, thing: Any) -> str:

@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -22,11 +22,12 @@ from harness.auditing.config import bind, choose_adversaries, loaded
 from harness.auditing.events import Event, Examined, Selected
 from harness.auditing.journal import Journal, not_written
 from harness.auditing.oracle_identity import oracle_identity
-from harness.auditing.plan import Claim, Plan
+from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
-from harness.executors import Mapper, choose_executor
+from harness.executors import choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
+from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
 from harness.report import Report
 from harness.vocabulary.dataset import Dataset, Missing
@@ -40,8 +41,8 @@ JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "
 
 
 def audit(
-    anonymizer: Callable[..., Any] | Oracle | str,
-    data: pd.DataFrame | str | Path | Dataset,
+    anonymizer: Callable[..., Any] | Oracle | str,  # f(df) -> df, f(df, seed) or f(df, rng); or an address
+    data: pd.DataFrame | str | Path | Dataset,  # a DataFrame, a CSV or Parquet file, or a Dataset
     *,
     quasi: Mapping[str, Any] | Sequence[Column] = (),
     sensitive: str | Sequence[str | Column] = (),
@@ -50,7 +51,7 @@ def audit(
     epsilon: float,
     delta: float = 0.0,
     confidence: float = 0.95,
-    adversaries: Sequence[Adversary | Mapping[str, Any]] | None = None,
+    adversaries: Sequence[Adversary | Mapping[str, Any]] | None = None,  # tables of encoder, model, prior, name
     panel: str | None = None,
     encoder: Any = None,
     model: Any = None,
@@ -62,14 +63,16 @@ def audit(
     budget: int | None = None,
     adaptive: bool = False,
     randomized: bool = False,
+    pairs: Pairs = "seeds",
+    privacy: Mapping[str, float] | None = None,
     confirm: int = 8,
     missing: Missing = "error",
     weight: str | None = None,
     blind: bool | None = None,
-    workers: int = 1,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-    reveal: bool = False,
+    workers: int | str = 1,
+    out: str | Path | None = None,  # folder to keep everything in, and to go on in after an interruption
+    progress: bool | None = None,  # show a progress bar on standard error (None: if that is a terminal)
+    reveal: bool = False,  # show raw records in the summary
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
 
@@ -94,14 +97,15 @@ def audit(
         budget=budget,
         adaptive=adaptive,
         randomized=randomized,
+        pairs=pairs,
+        privacy=None if privacy is None else PrivacyClaim.of(privacy),
         confirm=confirm,
         blind=blind,
     )
     oracle = as_oracle(anonymizer)
     folder = Path(out) if out is not None else None
     source = {"address": anonymizer, "options": {}} if isinstance(anonymizer, str) else None
-    executor = choose_executor(workers, in_process=oracle.card.in_process)
-    return run_audit(plan, oracle, executor, out=folder, source=source, progress=progress, reveal=reveal)
+    return run_audit(plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal)
 
 
 def _dataset(
@@ -136,42 +140,44 @@ def _further_columns(data: pd.DataFrame | str | Path | Dataset, columns: Sequenc
 def run_audit(
     plan: Plan,
     oracle: Oracle,
-    executor: Mapper,
+    workers: int | str = 1,
     *,
     out: Path | None = None,
     source: Mapping[str, Any] | None = None,
     progress: bool | None = None,
     reveal: bool = False,
 ) -> Report:
-    """Run an audit to its end and close the oracle; with `out`, its journal and report are there afterwards."""
+    """Run an audit to its end and close the oracle, also after an error.
+
+    With `out`, its journal and report are there afterwards.
+    """
     started = time.time()
     records = RawRecords(plan.data) if reveal else None
-    with open_journal(plan, oracle, out, source) as journal:
-        events = with_progress(Audit(plan, oracle, executor).events(journal), progress)
-        report = Report.of(plan.spec(), events, records)
+    with closing(oracle):
+        executor = choose_executor(workers, in_process=oracle.card.in_process)
+        journal = open_journal(plan, oracle, out, source)
+        with journal or nullcontext():
+            events = with_progress(Audit(plan, oracle, executor).events(journal), progress)
+            report = Report.of(plan.spec(), events, records)
     if out is not None:
         write_report(report, out, started, oracle)
     return report
 
 
-@contextmanager
 def open_journal(
     plan: Plan, oracle: Oracle, out: Path | None, source: Mapping[str, Any] | None = None
-) -> Iterator[Journal | None]:
-    """The journal of this audit in `out`, if there is one; closes journal and oracle in the end."""
-    with ExitStack() as stack:
-        stack.callback(oracle.close)
-        if out is None:
-            yield None
-            return
-        owner = {"plan": plan.spec(), "oracle": oracle_identity(oracle, source)}
-        unknown = unidentified(owner["plan"])
-        if unknown:
-            raise InputError(
-                f"an audit that is kept in a folder must be recognised when it goes on, but {unknown[0]}; give the "
-                "object a spec() that returns its parameters, or audit without a folder"
-            )
-        yield stack.enter_context(Journal(out / JOURNAL, owner))
+) -> Journal | None:
+    """The journal of this audit in `out`, if there is one."""
+    if out is None:
+        return None
+    owner = {"plan": plan.spec(), "oracle": oracle_identity(oracle, source)}
+    unknown = unidentified(owner["plan"])
+    if unknown:
+        raise InputError(
+            f"an audit that is kept in a folder must be recognised when it goes on, but {unknown[0]}; give the "
+            "object a spec() that returns its parameters, or audit without a folder"
+        )
+    return Journal(out / JOURNAL, owner)
 
 
 def with_progress(events: Iterable[Event], progress: bool | None = None) -> Iterator[Event]:
@@ -246,10 +252,10 @@ def _write_whole(path: Path, text: str) -> None:
 
 def versions() -> dict[str, str]:
     """What the numbers were computed with."""
-    found = {"python": platform.python_version()}
+    packages = {"python": platform.python_version()}
     for package in ("anonymizer-harness", "numpy", "scipy", "pandas", "scikit-learn"):
         try:
-            found[package] = version(package)
+            packages[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            packages[package] = "not installed"
+    return packages

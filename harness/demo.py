@@ -63,7 +63,7 @@ def show(say: Callable[[str], None], count: int = 1000, seed: int = 1) -> dict[s
         numbers = report.statistics()
         say(
             f"  {name:<30} {report.verdict.outcome.name:<14} {numbers['largest']:>9.4g} "
-            f"{report.result()['indifferentiability']['upper']:>9.4g} {numbers['mean']:>9.4g}  "
+            f"{report.verdict.at_most:>9.4g} {numbers['mean']:>9.4g}  "
             f"record {report.verdict.witness}"
         )
     say("")

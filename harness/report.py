@@ -20,7 +20,7 @@ from harness.auditing.finding import Finding, from_plain
 from harness.auditing.plan import Claim
 from harness.auditing.verdict import Outcome, Verdict
 from harness.measuring.certificate import Certificate
-from harness.render import text
+from harness.render import render, text
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Card
 
@@ -121,7 +121,12 @@ class Report:
         return self.plain
 
     def to_json(self) -> str:
-        return json.dumps(self.plain, allow_nan=False) + "\n"
+        """The text of report.json."""
+        return self.render("json")
+
+    def render(self, name: str) -> str:
+        """The report in a format of `harness.render.RENDERERS`, such as "text"; raw records are in none of them."""
+        return render(self.plain, name)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per person, adversary and secret."""
@@ -145,7 +150,7 @@ def _verdict(plain: Mapping[str, Any]) -> Verdict:
             **fields,
             "outcome": Outcome(fields["outcome"]),
             "claim": Claim(**fields["claim"]),
-            "epsilon": float(fields["epsilon"]),
+            **{name: float(fields[name]) for name in ("epsilon", "at_least", "at_most")},
             "rows": tuple(fields["rows"]),
             "certificate": certificate,
         }

@@ -16,7 +16,7 @@ from harness.vocabulary.oracle import Ask, Card, Oracle, Release
 from oracles.untrusted import pause
 
 
-class Around:
+class Wrapper:
     """An oracle that passes everything on to `inner`; subclasses add one thing. Pickled without its locks."""
 
     inner: Oracle
@@ -44,7 +44,7 @@ def _count(name: str, value: int) -> int:
     return value
 
 
-class Retrying(Around):
+class Retrying(Wrapper):
     """Asks again after a retryable failure, with growing and randomized pauses.
 
     Releases that have arrived are kept: only the draws still missing are asked for, with the seeds they would
@@ -106,7 +106,9 @@ def _retrying(
     return Retrying(inner, attempts, first=first, longest=longest, patience=patience, rng=rng)
 
 
-def patiently(make: Callable[[], Oracle], attempts: int = 4, *, first: float = 0.25, patience: float = 60.0) -> Oracle:
+def open_with_retries(
+    make: Callable[[], Oracle], attempts: int = 4, *, first: float = 0.25, patience: float = 60.0
+) -> Oracle:
     """The oracle that `make` connects to; made again, with pauses, while that fails with a retryable error.
 
     No attempt begins later than `patience` seconds after the first.
@@ -137,7 +139,7 @@ def _given_up(error: OracleError, attempts: int, spent: float, patience: float) 
     return error.within(f"asked {attempts} times in {spent:.1f} s") if attempts > 1 else error
 
 
-class Paced(Around):
+class Paced(Wrapper):
     """At most so many asks begin per second, and at most so many are under way at once."""
 
     def __init__(self, inner: Oracle, per_second: float | None = None, concurrency: int | None = None) -> None:
@@ -171,7 +173,7 @@ class Paced(Around):
             return turn - now
 
 
-class Breaker(Around):
+class Breaker(Wrapper):
     """After `failures` failed asks in a row no more are sent, so that an audit of a dead server ends soon."""
 
     def __init__(self, inner: Oracle, failures: int = 10) -> None:
@@ -216,7 +218,7 @@ class Counts:
         return f"{self.asks} questions{failures}, {self.releases} releases, {self.seconds:.1f} s of waiting{traffic}"
 
 
-class Counting(Around):
+class Counting(Wrapper):
     """Counts for the cost line of a report. A transport that knows its bytes has a `traffic` of (sent, received)."""
 
     def __init__(self, inner: Oracle) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Oracle, Release
 from harness.vocabulary.schema import Schema
-from oracles.middleware import Around
+from oracles.middleware import Wrapper
 from oracles.wire.json_form import json_releases, read_releases
 
 FORMAT = 2
@@ -49,7 +49,7 @@ class Keys:
         return text
 
 
-class Recording(Around):
+class Recording(Wrapper):
     """Every complete answer of the inner oracle is added to the file at `path` before the next is asked for."""
 
     def __init__(self, inner: Oracle, path: str | Path) -> None:

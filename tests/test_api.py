@@ -2,9 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import harness
+from harness.measuring.prior import FittedPrior
+from oracles.clients.local import Local
 from tests.anonymizers import chunks
 from tests.small_audits import audit
 
@@ -30,3 +34,38 @@ def test_a_kept_audit_leaves_report_summary_run_and_journal(tmp_path: Path) -> N
     assert {path.name for path in tmp_path.iterdir()} == {
         "journal.jsonl", "present-look-1-0.npz", "report.json", "run.json", "summary.txt",
     }  # fmt: skip
+
+
+class Closing(Local):
+    """An oracle that remembers whether it was closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_the_oracle_is_closed_whatever_is_refused(tmp_path: Path) -> None:
+    refused: list[dict[str, Any]] = [
+        {"workers": 0},
+        {"workers": "local:x"},
+        {"out": tmp_path, "prior": unknown_prior()},
+    ]
+    for options in refused:
+        oracle = Closing(chunks)
+        with pytest.raises(harness.InputError):
+            audit(oracle, **options)
+        assert oracle.closed
+
+
+def unknown_prior() -> FittedPrior:
+    """One of a class that no other process could find."""
+
+    class Local(FittedPrior):
+        pass
+
+    return Local()
+
+
+def test_workers_may_be_an_address() -> None:
+    assert audit(chunks, workers="local:1", records=3) == audit(chunks, records=3)

@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 
 import harness
+import oracles
 from harness.auditing.config import load
 from harness.auditing.options import OPTIONS
 from harness.demo import comparison, five_people
@@ -99,6 +101,54 @@ def test_the_reference_is_what_its_generator_writes(monkeypatch: pytest.MonkeyPa
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert written == generator().reference(), "docs/reference.md is out of date: python docs/generate.py writes it"
+
+
+def test_the_options_of_a_plan_in_the_schema_of_reports_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    written = (ROOT / "harness" / "report.schema.json").read_text(encoding="utf-8")
+    assert written == generator().report_schema(), (
+        "report.schema.json is out of date: python docs/generate.py writes it"
+    )
+
+
+def test_a_parameter_that_its_source_does_not_explain_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    describe = importlib.import_module("describe")
+    assert "| `k` | `int` |  | least rows of a class |" in describe.parameters_of(Explained)
+    for unexplained in (HalfExplained, half_explained):
+        with pytest.raises(SystemExit, match="'t' has no comment beside it"):
+            describe.parameters_of(unexplained)
+    with pytest.raises(SystemExit, match="the option 'scale' has no explanation"):
+        generator()._require_explained("encoding", ["scale"], {})
+
+
+class Explained:
+    def __init__(
+        self,
+        k: int,  # least rows of a class
+        **more: Any,  # whatever else
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class HalfExplained:
+    k: int  # least rows of a class
+    t: float = 0.5
+
+
+def half_explained(
+    k: int,  # least rows of a class
+    t: float,
+) -> None: ...
+
+
+def test_every_transport_of_the_table_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    mail = oracles.Transport(lambda rest, options: None, {"mail:somebody": (f"{__name__}:Explained",)})  # type: ignore
+    monkeypatch.setitem(oracles.SCHEMES, "mail", mail)
+    page = generator()._oracles()
+    assert "### `mail:somebody`" in page
+    assert "least rows of a class" in page
 
 
 def test_every_option_of_the_file_is_a_keyword_of_audit_unless_it_says_otherwise() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 import harness
 from harness.auditing.compile_report import THRESHOLDS
+from harness.cli import main
+from harness.render import RENDERERS, Renderer
 from oracles import as_oracle
 from oracles.reference import Laplace
 from tests.anonymizers import jittered
@@ -76,7 +78,7 @@ def test_statistics_are_those_of_the_distances(report: harness.Report) -> None:
 def test_the_summary_of_a_randomized_audit_names_draws_floor_and_coupling() -> None:
     report = audit(Laplace(noise_epsilon=1.0), draws=50)
     assert "50 draws a side" in report.summary()
-    assert "noise floor" in report.summary()
+    assert "sampling noise alone would show" in report.summary()
     assert any("same seeds" in line for line in report.assumptions)
     assert any("union bound" in line for line in report.assumptions)
 
@@ -134,3 +136,25 @@ def test_control_characters_in_the_name_of_an_oracle_do_not_reach_the_terminal(t
     report = audit(Named(), out=tmp_path)
     assert "\\x1b[2J\\ud800\\nHOLDS" in report.summary()
     assert json.loads(report.to_json())["oracle"]["card"]["name"] == Named.card.name
+
+
+def test_a_report_is_rendered_in_every_format_of_the_registry(report: harness.Report) -> None:
+    assert report.render("text") == report.summary() + "\n"
+    assert report.render("json") == report.to_json()
+    assert all(report.render(name) for name in RENDERERS)
+    with pytest.raises(harness.InputError, match="format 'jsn' is not known; did you mean 'json'"):
+        report.render("jsn")
+
+
+def test_a_new_renderer_is_one_entry_and_reaches_the_command(
+    report: harness.Report, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(RENDERERS, "short", Renderer("the outcome", lambda plain: plain["verdict"]["outcome"]))
+    (tmp_path / "report.json").write_text(report.to_json())
+    assert main(["report", str(tmp_path), "--format", "short"]) == 0
+    assert capsys.readouterr().out == report.verdict.outcome.value
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "page.txt")]) == 0
+    assert (tmp_path / "page.txt").read_text() == report.summary() + "\n"
+    assert main(["report", str(tmp_path / "nowhere")]) == 2
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "no" / "page")]) == 2
+    assert "cannot be written" in capsys.readouterr().err

@@ -30,7 +30,7 @@ AUDITS: dict[str, dict[str, Any]] = {
     "persons": {"f": Mondrian(k=2), "person": "pid"},
     "secrets": {"f": Mondrian(k=2), "sensitive": ["ill", "poor"]},
     "part": {"f": chunks, "records": 5},
-    "budget": {"f": Mondrian(k=2), "budget": 20},
+    "budget": {"f": Mondrian(k=2), "budget": 34},
     "infinite": {"f": lambda data: data, "distance": "kl", "model": "conditional"},
 }  # fmt: skip
 

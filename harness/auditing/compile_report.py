@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.events import Event, OracleProfile, Selected
-from harness.auditing.finding import Finding, plain_number, to_plain
+from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
 from harness.auditing.plan import Claim
 from harness.auditing.probe import REPEATS
 from harness.auditing.state import AuditState
-from harness.auditing.verdict import Circumstances, Pair, Verdict, judge_pairs, overall
+from harness.auditing.verdict import Circumstances, Pair, Verdict, judge_pairs, overall, percent
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
+from harness.vocabulary.plain_numbers import plain_number
 
 FORMAT = 2  # of report.json
 THRESHOLDS = (1e-3, 10**-2.5, 1e-2, 1e-1)  # v1 §3.4.2 quotes the share above 10^-2.5
@@ -75,6 +76,7 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
             "examined": len(selected.examined),
             "at_random": len(selected.random),
             "looks": [asdict(look) for look in selected.looks],
+            "wager": selected.wager,
         },
         "findings": [to_plain(finding) for finding in _with_few_vectors(findings, groups)],
     }
@@ -97,7 +99,7 @@ def _plain_verdict(verdict: Verdict) -> Plain:
     return {
         **plain,
         "outcome": verdict.outcome.value,
-        "epsilon": plain_number(verdict.epsilon),
+        **{name: plain_number(getattr(verdict, name)) for name in ("epsilon", "at_least", "at_most")},
         "rows": list(verdict.rows),
         "certificate": certificate and {**certificate, "share": verdict.certificate and verdict.certificate.share},
     }
@@ -135,18 +137,27 @@ def _result(
 
 
 def _statistics(findings: Sequence[Finding], claim: Claim) -> Plain:
-    distances = np.array([finding.distance for finding in findings])
+    """Distances over all persons.
+
+    Where chance plays a part an estimate is mostly noise: shares and counts are then those of limits, and the mean
+    stands beside the noise floor.
+    """
+    distances, lowers, uppers = (
+        np.array([getattr(finding, name) for finding in findings]) for name in ("distance", "lower", "upper")
+    )
     floors = [finding.floor for finding in findings if finding.floor is not None]
     thresholds = sorted({*THRESHOLDS, claim.epsilon})
     infinite = bool(np.isinf(distances).any())
+    exact = all(finding.exact for finding in findings)
     return {
         "largest": plain_number(float(distances.max())),
-        "mean": "inf" if infinite else float(distances.mean()),
+        "mean": plain_number(float(distances.mean())),
         "deviation": None if infinite else float(distances.std()),
-        "share_at_or_above": {f"{limit:.4g}": float((distances >= limit).mean()) for limit in thresholds},
-        "share_of_changed_predictions": float(np.mean([finding.changed for finding in findings])),
+        "share_at_or_above": {f"{limit:.4g}": float((lowers >= limit).mean()) for limit in thresholds},
+        "share_possibly_at_or_above": {f"{limit:.4g}": float((uppers >= limit).mean()) for limit in thresholds},
+        "share_of_changed_predictions": float(np.mean([finding.changed for finding in findings])) if exact else None,
         "floor": float(np.mean(floors)) if floors else None,
-        "by_decade": _by_decade(distances),
+        "by_decade": _by_decade(distances if exact else lowers),
     }
 
 
@@ -208,7 +219,8 @@ def _privacy_loss(findings: Sequence[Finding], profile: OracleProfile | None) ->
     if claimed is None or not losses:
         return None
     most, person = max(losses)
-    return {"claimed": claimed, "at_least": most, "witness": -person, "refuted": most > claimed}
+    delta = profile.card.noise_delta if profile is not None else None
+    return {"claimed": claimed, "delta": delta, "at_least": most, "witness": -person, "refuted": most > claimed}
 
 
 def _notes(state: AuditState, results: Sequence[Plain], around: Circumstances) -> list[str]:
@@ -242,11 +254,16 @@ def _refuted(claim: Claim, results: Sequence[Plain], around: Circumstances) -> l
     """A claim of differential privacy that the draws contradict."""
     losses = [result["privacy_loss"] for result in results if result.get("privacy_loss")]
     return [
-        f"the oracle claims differential privacy with noise_epsilon = {loss['claimed']:g}, but {around.unit} "
-        f"{loss['witness']} shows at least {loss['at_least']:.3g} ({claim.confidence:.0%} confidence)"
+        f"the oracle claims differential privacy with {_noise(loss)}, but {around.unit} "
+        f"{loss['witness']} shows at least {loss['at_least']:.3g} ({percent(claim.confidence)} confidence)"
         for loss in losses
         if loss["refuted"]
     ]
+
+
+def _noise(loss: Plain) -> str:
+    delta = f" and noise_delta = {loss['delta']:g}" if loss["delta"] else ""
+    return f"noise_epsilon = {loss['claimed']:g}{delta}"
 
 
 def _assumptions(
@@ -272,13 +289,20 @@ def _assumptions(
         )
     if not all(selected.exact):
         lines.append(
-            f"all {len(findings)} intervals hold together with {claim.confidence:.0%} confidence (union bound over "
-            f"{unit}s, adversaries and secrets); so do all tails, the curves, all privacy losses, each alone"
+            f"all {len(findings)} intervals hold together with {percent(claim.confidence)} confidence (union bound "
+            f"over {unit}s, adversaries and secrets), and so does each other family of limits: tails, curves, privacy "
+            "losses"
         )
         lines.append(
-            "both sides were drawn with the same seeds, which leaves each side's law as it is"
+            f"that the claim holds, or a limit of the largest distance, rests on limits of the worst {unit} alone, "
+            f"each with {percent(claim.confidence)} confidence: only hers can make it wrong"
+        )
+        lines.append(
+            "pairs: both sides were drawn with the same seeds, which leaves each side's law as it is; with delta > 0 a "
+            f"{unit} is accused only of what holds for every pairing of the draws"
             if profile.coupled
-            else "both sides were drawn independently, so distances carry f's own noise: compare with the floor"
+            else "pairs: both sides were drawn independently, so distances and tails carry f's own noise: compare with "
+            "the floor, and with how far two draws of f(D) lie apart"
         )
     blind = spec["blind"] if spec["blind"] is not None else not profile.card.in_process
     lines.append(
@@ -315,7 +339,7 @@ def _with_few_vectors(findings: Sequence[Finding], groups: Mapping[Pair, Sequenc
     """Large reports keep the vectors of the worst findings only."""
     keep: set[tuple[str, str, int]] = set()
     for (adversary, secret), group in groups.items():
-        worst = sorted(group, key=lambda finding: (-finding.distance, finding.person))
+        worst = sorted(group, key=lambda finding: (-finding.lower, -finding.distance, finding.person))
         chosen = worst if len(worst) <= ALL_VECTORS else worst[:WORST_VECTORS]
         keep.update((adversary, secret, finding.person) for finding in chosen)
     return [

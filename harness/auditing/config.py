@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, is_as_expected, sections
+from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, PLAN, is_as_expected, sections
 from harness.auditing.plan import Claim, Plan
 from harness.measuring.adversary import Adversary, adversary_from, panel_named
 from harness.measuring.divergence import divergence_named
-from harness.measuring.loading import is_importable_name, load_object
+from harness.measuring.privacy_claim import PrivacyClaim
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.loading import is_importable_name, load_object
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
-
-FILES = ("record", "replay", "ca", "cert", "key")  # of the options of any remote oracle
 
 
 @dataclass(frozen=True, eq=False)
 class AuditFile:
-    """What an audit.toml says: the plan, where the oracle is, and how many workers ask it."""
+    """What an audit.toml says: the plan, where the oracle is, and how many workers ask it, or where."""
 
     path: Path
     plan: Plan
     address: str
-    options: dict[str, Any]
-    workers: int
+    options: dict[str, Any]  # of the oracle, as they are written: its files are relative to the folder of `path`
+    workers: int | str
 
 
 def load(path: str | Path) -> AuditFile:
@@ -42,7 +41,7 @@ def load(path: str | Path) -> AuditFile:
         _check(content)
         return _build(path, content)
     except InputError as error:
-        raise error if str(error).startswith(str(path)) else error.within(str(path)) from None
+        raise error.within(str(path)) from None
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -99,15 +98,21 @@ def _build(path: Path, content: Mapping[str, Any]) -> AuditFile:
     joint = data.get("joint", False)
     plan = Plan(
         data=dataset,
-        claim=Claim(**content["claim"]),
+        claim=Claim(**{key: value for key, value in content["claim"].items() if key != "privacy"}),
+        privacy=PrivacyClaim.of(content["claim"]["privacy"]) if "privacy" in content["claim"] else None,
         adversaries=bind(declared, dataset, joint, lambda columns: read_columns(path.parent / data["path"], columns)),
         divergence=divergence_named(loaded(inference.get("distance", "sum")), path.parent),
-        joint=joint,
-        **{key: value for key, value in run.items() if key != "workers"},
+        **dict(options_of_plan(content)),
     )
-    address = content["oracle"]["address"]
-    options = _relative_to(path, address, content["oracle"].get("options", {}))
-    return AuditFile(path, plan, address, options, run.get("workers", 1))
+    oracle = content["oracle"]
+    return AuditFile(path, plan, oracle["address"], oracle.get("options", {}), run.get("workers", 1))
+
+
+def options_of_plan(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The options that a Plan takes as they are, as far as the file has them."""
+    for option in PLAN:
+        if option.name in content.get(option.section, {}):
+            yield option.name, content[option.section][option.name]
 
 
 def choose_adversaries(
@@ -142,13 +147,6 @@ def bind(
 def loaded(declaration: Any) -> Any:
     """A user's own object for `package.module:name`, anything else as it is."""
     return load_object(declaration) if isinstance(declaration, str) and is_importable_name(declaration) else declaration
-
-
-def _relative_to(path: Path, address: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The oracle's options with files relative to the audit.toml; a command is run in its folder."""
-    files = {name: str(path.parent / options[name]) for name in FILES if isinstance(options.get(name), str)}
-    place = {"cwd": str(path.parent.resolve())} if address.startswith("cmd:") else {}
-    return {**place, **options, **files}
 
 
 def _dataset(path: Path, options: Mapping[str, Any]) -> Dataset:

@@ -1,4 +1,4 @@
-"""Before the verdict on a deterministic f: which questions are asked again, and do they get the same answers?
+"""Questions of a deterministic f that are asked again before the verdict: do they get the same answers as before.
 
 Many persons are examined and the worst becomes the witness, so an f that once in a while releases something else is
 likely to accuse somebody by chance. Therefore the two questions about the witness of every pair of adversary and
@@ -52,25 +52,32 @@ def questions_to_repeat(plan: Plan, profile: OracleProfile, findings: Mapping[Ke
 
 
 def _witnesses(findings: Mapping[Key, Finding], claim: Claim, most: int) -> list[int]:
-    """So few persons that break the claim for as many pairs of adversary and secret as possible.
+    """The worst person of each pair of adversary and secret that somebody breaks the claim for.
 
-    Without any violation, the person with the largest distance.
+    If these are too many, fewer persons who break it for as many pairs as possible. Without any violation, the person
+    with the largest distance.
     """
-    measured = {key: finding for key, finding in findings.items() if finding.failure is None}
-    worst = {person: 0.0 for person, _, _ in findings}
-    for (person, _, _), finding in measured.items():
-        worst[person] = max(worst[person], finding.lower)
-    broken: dict[int, set[tuple[int, int]]] = {}
-    for (person, *pair), finding in measured.items():
+    guilty: dict[tuple[int, int], list[tuple[float, float, int]]] = {}  # by pair, comparable
+    for (person, adversary, secret), finding in findings.items():
         if finding.violates(claim):
-            broken.setdefault(person, set()).add((pair[0], pair[1]))
-    chosen: list[int] = []
-    left = set().union(*broken.values())
+            guilty.setdefault((adversary, secret), []).append((finding.lower, finding.distance, -person))
+    worst = dict.fromkeys(-max(members)[2] for members in sorted(guilty.values(), key=max, reverse=True))
+    if len(worst) > most:
+        return _covering({pair: {-member[2] for member in members} for pair, members in guilty.items()}, most)
+    if worst:
+        return list(worst)
+    return [max(findings, key=lambda key: (findings[key].lower, findings[key].distance, -key[0]))[0]]
+
+
+def _covering(guilty: Mapping[tuple[int, int], set[int]], most: int) -> list[int]:
+    """So many persons that are guilty for as many pairs as possible, one after the other (greedy)."""
+    left, chosen = dict(guilty), list[int]()
     while left and len(chosen) < most:
-        best = max(broken, key=lambda person: (len(broken[person] & left), worst[person], -person))
+        persons = sorted(set().union(*left.values()))
+        best = max(persons, key=lambda person: sum(person in members for members in left.values()))
         chosen.append(best)
-        left -= broken[best]
-    return chosen or [max(worst, key=lambda person: (worst[person], -person))]
+        left = {pair: members for pair, members in left.items() if best not in members}
+    return chosen
 
 
 def agree(measurements: Iterable[Measurement], findings: Mapping[tuple[int, int], Finding]) -> bool:

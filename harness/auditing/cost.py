@@ -71,7 +71,7 @@ def estimate_cost(plan: Plan, oracle: Oracle, workers: int) -> Cost:
         card=profile.card,
         persons=len(selected.persons),
         examined=len(selected.examined),
-        draws=selected.looks[-1].draws,
+        draws=sum(look.draws for look in selected.looks),
         looks=len(selected.looks),
         calls=predicted_calls(plan, profile, selected),
         seconds_per_person=each * drawn,
@@ -115,7 +115,7 @@ def _time_adversaries(plan: Plan, oracle: Oracle, profile: OracleProfile) -> tup
     if profile.card.releases == "predictions" or len(plan.adversaries) == 1:
         return ()
     times: dict[int, float] = {}
-    side = Side(Look(1, 1, 1.0), "both", f_is_random=False)
+    side = Side(Look(1, 1, 1.0, 1.0), "both", f_is_random=False)
     for question in plan.questions:
         ask = replace(plan.ask_present(profile.card, question, "timing", 1), draws=1)
         (table,) = ask_oracle(oracle, ask, "f(D)")

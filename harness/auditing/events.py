@@ -22,10 +22,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from harness.measuring.betting import Wager
 from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
 from harness.vocabulary.errors import JournalError, did_you_mean
 from harness.vocabulary.oracle import Card
+from harness.vocabulary.plain_numbers import plain_number
 
 EARLY, LATE = "early", "late"  # draws of f(D) that are compared
 
@@ -43,17 +45,22 @@ class OracleProfile:
     notes: tuple[str, ...]
     first: str  # digest of the first answer, to recognise the oracle by
     doubts: tuple[str, ...] = ()  # why no verdict but INCONCLUSIVE can rest on its answers
+    shuffles: bool = False  # equal answers come with their rows in different orders, which must not matter
 
 
 @dataclass(frozen=True)
 class Look:
-    """One time of drawing (as in group-sequential tests): `draws` fresh draws a side, judged at error level `alpha`
-    per person, adversary and secret.
+    """One time of drawing (as in group-sequential tests): `draws` fresh draws a side.
+
+    Intervals of this look miss with probability `alpha` per person, adversary and secret, so that all of them hold
+    together. Upper limits of a person alone miss with probability `alone`: that all persons keep a claim needs no
+    more, since it is wrong only if it is wrong for the worst of them, whoever that is.
     """
 
     number: int
     draws: int
     alpha: float
+    alone: float
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ class Selected:
     adversaries: tuple[str, ...]
     exact: tuple[bool, ...]  # per adversary: chance plays no part
     looks: tuple[Look, ...]
+    wager: float  # error level of the bets of an adaptive audit that a person alone keeps the claim
 
     @property
     def examined(self) -> tuple[int, ...]:
@@ -98,6 +106,7 @@ class Selected:
             "adversaries": list(self.adversaries),
             "exact": list(self.exact),
             "looks": [asdict(look) for look in self.looks],
+            "wager": self.wager,
         }
 
     @classmethod
@@ -115,6 +124,7 @@ class Selected:
             tuple(entry["adversaries"]),
             tuple(entry["exact"]),
             tuple(Look(**look) for look in entry["looks"]),
+            entry["wager"],
         )
 
 
@@ -178,6 +188,7 @@ class Measurement:
     distance: float = 0.0
     lower: float = 0.0
     upper: float = 0.0
+    alone: float = 0.0  # an upper limit of the distance that need not hold together with any other
     present: Vector = ()  # M(qⁱ), the mean when there are draws
     absent: Vector = ()  # M⁻ⁱ(qⁱ)
     per_value: Vector = ()
@@ -186,8 +197,15 @@ class Measurement:
     delta_at_epsilon: Limits | None = None  # how often a pair of draws is ε or more apart (v1, Definition 1)
     epsilon_at_delta: Limits | None = None  # beyond what distance pairs lie no more often than the claimed δ
     exceedances: tuple[int, ...] = ()  # pairs at or above each ε of the grid
+    hits: int = 0  # pairs at or above the ε of the claim
+    delta_alone: float | None = None  # an upper limit of how often, that need not hold together with any other
+    delta_beyond_noise: float | None = None  # however draws are paired, they are ε or more apart at least so often
+    placebo: Limits | None = None  # how often two draws of f(D) itself are ε or more apart
+    kept: Wager | None = None  # the bet, over all looks so far, that the distance is below ε
+    broken: Wager | None = None  # the bet that it is above
     privacy_loss: float | None = None  # lower bound on the ε of differential privacy, where one is claimed
     draws_needed: int | None = None  # about how many draws would settle it; None when settled or when none would
+    copied: bool = False  # draws without her are copies of each other
     uncovered: tuple[int, int] = (0, 0)  # draws with and without her in which no released row was evidence about her
     failure: str | None = None
 
@@ -206,15 +224,18 @@ class Measurement:
 
 
 VECTORS = ("present", "absent", "per_value")
-LIMITS = ("delta_at_epsilon", "epsilon_at_delta")
+LIMITS = ("delta_at_epsilon", "epsilon_at_delta", "placebo")
+WAGERS = ("kept", "broken")
 
 
 def _packed(key: str, value: Any) -> Any:
     if key in VECTORS:
         return base64.b64encode(np.array(value, dtype="<f8").tobytes()).decode()
     if key in LIMITS:
-        return [_plain(number) for number in (value.value, value.lower, value.upper)]
-    return list(value) if isinstance(value, tuple) else _plain(value)
+        return [plain_number(number) for number in (value.value, value.lower, value.upper)]
+    if key in WAGERS:
+        return [value.draws, value.highest, _packed("present", value.log_capitals)]
+    return list(value) if isinstance(value, tuple) else plain_number(value)
 
 
 def _unpacked(key: str, value: Any) -> Any:
@@ -222,14 +243,11 @@ def _unpacked(key: str, value: Any) -> Any:
         return tuple(np.frombuffer(base64.b64decode(value), dtype="<f8").tolist())
     if key in LIMITS:
         return Limits(*map(float, value))
-    if key in ("distance", "lower", "upper", "floor"):
+    if key in WAGERS:
+        return Wager(value[0], _unpacked("present", value[2]), value[1])
+    if key in ("distance", "lower", "upper", "alone", "floor"):
         return float(value)
     return tuple(value) if isinstance(value, list) else value
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no infinity: it is written as the text "inf", which float() reads."""
-    return "inf" if value == float("inf") else value
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ of f(D) and of f without every person of the block, in random order: what change
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,20 +23,17 @@ import numpy as np
 
 from harness.auditing.asking import ask_oracle, rounds
 from harness.auditing.events import Examined, Failed, Look, Measurement, OracleProfile
-from harness.auditing.grid import grid
 from harness.auditing.infer import Inferred, Pair, Prediction, PresentPredictions, Side, infer, target_key
+from harness.auditing.measure import Carried, RowKey, Sides, measure
 from harness.auditing.plan import Plan, Question
 from harness.auditing.select import distinct_rows
-from harness.measuring.divergence import Divergence
-from harness.measuring.estimate import Estimate, compare, draws_needed
 from harness.measuring.features import Floats
 from harness.measuring.one_thread import one_thread
-from harness.measuring.privacy_loss import least_privacy_loss
 from harness.measuring.samples import Samples
-from harness.measuring.tail import smallest_delta, smallest_epsilon, tail_count
 from harness.vocabulary.dataset import Record, Secret
-from harness.vocabulary.errors import HarnessError, InputError
+from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Ask, Oracle
+from harness.vocabulary.persons import person_in_words
 from harness.vocabulary.release import Microdata, Predictions, Reader
 from harness.vocabulary.table import Table
 
@@ -51,15 +47,6 @@ class Outcome:
     examined: tuple[Examined, ...]
     failed: Failed | None = None
     error: HarnessError | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Answers:
-    """Both sides of one adversary and secret at one row: draws, and in how many there was no evidence."""
-
-    present: Samples
-    absent: Samples
-    uncovered: tuple[int, int]
 
 
 class _Block:
@@ -97,17 +84,21 @@ class Examination:
         last: bool,
         tables: tuple[tuple[Table, ...], ...] = (),
         predicted: tuple[PresentPredictions, ...] = (),
+        carried: Mapping[RowKey, Carried] | None = None,
     ) -> None:
-        """`tables` are the draws of f(D), per question; `predicted` is what was inferred from them beforehand."""
+        """`tables` are the draws of f(D), per question; `predicted` is what was inferred from them beforehand.
+
+        `carried` is what earlier looks at a person leave to this one.
+        """
         self.plan, self.oracle, self.profile, self.look, self.last = plan, oracle, profile, look, last
-        self.tables, self.predicted = tables, predicted
+        self.tables, self.predicted, self.carried = tables, predicted, carried or {}
         self.questions = plan.asked(profile.card)
         self.readers = tuple(Reader(question.data) for question in self.questions)  # shared by all threads
         self._remembered: OrderedDict[tuple[int, ...], Inferred] = OrderedDict()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Only what was given travels; cells are read anew by each worker."""
-        given = {"last": self.last, "tables": self.tables, "predicted": self.predicted}
+        given = {"last": self.last, "tables": self.tables, "predicted": self.predicted, "carried": self.carried}
         return _rebuilt, (self.plan, self.oracle, self.profile, self.look, given)
 
     def __call__(self, persons: tuple[int, ...]) -> Outcome:
@@ -234,12 +225,13 @@ class Examination:
             yield microdata
 
     def _named(self, person: int) -> str:
-        rows = ", ".join(str(self.plan.data.row(row)) for row in self.plan.data.rows_of(person))
-        return f"record {rows}" if self.plan.data.persons is None else f"person {person} (rows {rows})"
+        data = self.plan.data
+        rows = [data.row(row) for row in data.rows_of(person)]
+        return person_in_words(person, rows, is_record=data.persons is None)
 
     def _microdata(self, number: int, table: Table, what: str) -> Microdata:
         try:
-            return self.readers[number].read(table)
+            return self.readers[number].read(table.in_canonical_order() if self.profile.shuffles else table)
         except HarnessError as error:
             raise error.within(f"oracle {self.profile.card.name!r}, asked for {what}") from error
 
@@ -263,8 +255,8 @@ class Examination:
                 yield Measurement(*pair, hers.index(target.index), failure=failure)
                 continue
             uncovered = (with_her.uncovered, without.uncovered)
-            answers = _Answers(Samples(with_her.samples), Samples(without.samples), uncovered)
-            yield self._measure(pair, hers.index(target.index), answers, len(targets))
+            sides = Sides(Samples(with_her.samples), Samples(without.samples), uncovered)
+            yield self._measure(person, pair, hers.index(target.index), sides, len(targets))
 
     def _present(self, number: int, pair: Pair, target: Record) -> Prediction:
         """What f(D) says about a target."""
@@ -301,8 +293,7 @@ class Examination:
             for number, secret in enumerate(self.plan.secrets):
                 with_her, without = (_of_secret(self.plan, side, secret) for side in (present, absent))
                 place = self.plan.data.rows_of(person).index(row)
-                answers = _Answers(with_her, without, (0, 0))
-                measured.append(self._measure((0, number), place, answers, len(rows)))
+                measured.append(self._measure(person, (0, number), place, Sides(with_her, without), len(rows)))
         return self._examined(person, measured)
 
     def _predict_in_turns(self, person: int, row: int) -> tuple[Samples, Samples]:
@@ -335,73 +326,10 @@ class Examination:
         parts = [release.rows for release in ask_oracle(self.oracle, ask, what) if isinstance(release, Predictions)]
         return Samples(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
-    def _measure(self, pair: Pair, row: int, answers: _Answers, rows: int) -> Measurement:
-        """The comparison of both sides at one row; her rows share her error level."""
-        divergence, alpha = self.plan.divergences[pair[1]], self.look.alpha / rows
-        exact = self.plan.is_exact(self.profile.card, pair[0])
-        estimate = self._estimate(divergence, answers, alpha, exact)
-        measurement = Measurement(
-            *pair,
-            row,
-            distance=estimate.distance,
-            lower=estimate.lower,
-            upper=estimate.upper,
-            present=tuple(answers.present.draws.mean(axis=0).tolist()),
-            absent=tuple(answers.absent.draws.mean(axis=0).tolist()),
-            per_value=estimate.per_value,
-            uncovered=answers.uncovered,
-        )
-        return measurement if exact else self._with_tail(measurement, divergence, estimate, answers, alpha)
-
-    def _estimate(self, divergence: Divergence, answers: _Answers, alpha: float, exact: bool) -> Estimate:
-        """The distance with its limits; what a user's own distance raises is told as an error of hers."""
-        # Before the last look a lower bound matters only if it may prove a violation.
-        lower_from = 0.0 if self.last else self.plan.claim.epsilon
-        try:
-            return compare(
-                divergence, answers.present, answers.absent, alpha=alpha, coupled=self.profile.coupled, exact=exact,
-                lower_from=lower_from,
-            )  # fmt: skip
-        except HarnessError:
-            raise
-        except Exception as error:
-            if type(divergence).__module__.partition(".")[0] == "harness":
-                raise
-            raise InputError(f"distance {divergence.name!r} raised {type(error).__name__}: {error}") from error
-
-    def _with_tail(
-        self, measurement: Measurement, divergence: Divergence, estimate: Estimate, answers: _Answers, alpha: float
-    ) -> Measurement:
-        """What only draws can tell: the tail of v1's definition, and the privacy loss where one is claimed."""
-        claim, card = self.plan.claim, self.profile.card
-        apart = divergence.paired(answers.present, answers.absent)
-        loss = None
-        settled = self.last or estimate.upper < claim.epsilon
-        if card.noise_epsilon is not None and len(answers.present) > 1 and settled:
-            loss = least_privacy_loss(answers.present.draws, answers.absent.draws, alpha=alpha).epsilon
-        return replace(
-            measurement,
-            draws=estimate.draws,
-            floor=estimate.floor,
-            delta_at_epsilon=smallest_delta(apart, claim.epsilon, alpha),
-            epsilon_at_delta=smallest_epsilon(apart, claim.delta, alpha, divergence.largest),
-            exceedances=tuple(tail_count(apart, epsilon)[0] for epsilon in grid(divergence)),
-            privacy_loss=loss,
-            draws_needed=self._draws_needed(estimate, apart, alpha),
-        )
-
-    def _draws_needed(self, estimate: Estimate, apart: Floats, alpha: float) -> int | None:
-        """About how many draws would settle the row, by its distance or by its tail; None when settled."""
-        claim = self.plan.claim
-        if claim.delta == 0:
-            settled = estimate.upper < claim.epsilon or estimate.lower >= claim.epsilon
-            return None if settled else draws_needed(estimate, claim.epsilon, alpha)
-        often = smallest_delta(apart, claim.epsilon, alpha)
-        gap = claim.delta - often.value
-        if often.upper <= claim.delta or often.lower > claim.delta or gap == 0:
-            return None
-        width = often.upper - often.value if gap > 0 else often.value - often.lower
-        return math.ceil(len(apart) * (width / gap) ** 2)  # limits close in as one over the root of the draws
+    def _measure(self, person: int, pair: Pair, row: int, sides: Sides, rows: int) -> Measurement:
+        """The comparison of both sides at one row of a person."""
+        carried = self.carried.get((person, *pair, row), Carried())
+        return measure(self.plan, self.profile, self.look, pair, row, sides, rows, carried, last=self.last)
 
 
 def _rebuilt(plan: Plan, oracle: Oracle, profile: OracleProfile, look: Look, given: dict[str, Any]) -> Examination:

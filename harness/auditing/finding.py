@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 from harness.auditing.events import Measurement, Vector
 from harness.auditing.plan import Claim
 from harness.measuring.tail import Limits
+from harness.vocabulary.plain_numbers import plain_number
 
 Number = TypeVar("Number", int, float)
+LIMITS = ("delta_at_epsilon", "epsilon_at_delta", "placebo")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,10 @@ class Finding:
     lower: float
     upper: float
     exact: bool  # chance plays no part: lower == distance == upper
-    draws: int = 1
+    alone: float = math.inf  # an upper limit of this distance alone; all others hold together
+    coupled: bool = True  # both sides were drawn with the same seeds
+    draws: int = 1  # of the look that produced it, a side
+    drawn: int = 1  # of all looks, a side
     look: int = 1  # number of the look (1, 2, …) that produced it
     row: int | None = None  # row of the source that has this distance, and that the vectors are of
     present: Vector | None = ()  # M(qⁱ), the mean when there are draws; None where a large report left it out
@@ -41,6 +46,11 @@ class Finding:
     delta_at_epsilon: Limits | None = None
     epsilon_at_delta: Limits | None = None
     exceedances: tuple[int, ...] = ()
+    delta_alone: float | None = None
+    delta_beyond_noise: float | None = None
+    placebo: Limits | None = None
+    kept: bool = False  # the bets of all looks prove that she keeps the claim
+    broken: bool = False  # they prove that she breaks it
     privacy_loss: float | None = None
     draws_needed: int | None = None
     uncovered: tuple[int, int] = (0, 0)
@@ -49,20 +59,46 @@ class Finding:
     claim: Claim | None = None  # the claim that the tail was measured for
 
     def violates(self, claim: Claim) -> bool:
-        """Proven to break the claim: with δ = 0, or nothing random, by its distance; else by its tail."""
+        """Proven to break the claim: with δ = 0, or nothing random, by its distance; else by its tail.
+
+        Draws of equal seeds are paired as the vendor chose, so only what every pairing shows counts against a person.
+        """
         if self.failure is not None:
             return False
         if self.exact or claim.delta == 0:
-            return self.lower >= claim.epsilon
+            return self.lower >= claim.epsilon or (self.broken and claim.epsilon <= self._measured_at)
+        return self.violates_beyond_noise(claim) or (not self.coupled and self.reaches(claim))
+
+    def violates_beyond_noise(self, claim: Claim) -> bool:
+        """With δ > 0: the two laws lie further apart than the claim allows, however draws are paired."""
+        return self.delta_beyond_noise is not None and self.delta_beyond_noise > claim.delta
+
+    def reaches(self, claim: Claim) -> bool:
+        """With δ > 0: pairs of draws lie ε or more apart more often than the claim allows, f's own noise included."""
         return self.delta_at_epsilon is not None and self.delta_at_epsilon.lower > claim.delta
 
     def satisfies(self, claim: Claim) -> bool:
-        """Proven to keep the claim."""
+        """Proven, for this person alone, to keep the claim."""
         if self.failure is not None:
             return False
         if self.exact or claim.delta == 0:
-            return self.upper < claim.epsilon
+            return min(self.alone, self.upper) < claim.epsilon or (self.kept and claim.epsilon >= self._measured_at)
+        if self.kept and self.claim is not None and claim.delta >= self.claim.delta:
+            return True
+        return self._stays(claim) or (self.delta_alone is not None and self.delta_alone <= claim.delta)
+
+    def satisfies_together(self, claim: Claim) -> bool:
+        """Proven to keep the claim by limits that hold together with those of all others."""
+        if self.failure is not None:
+            return False
+        return self.upper < claim.epsilon if self.exact or claim.delta == 0 else self._stays(claim)
+
+    def _stays(self, claim: Claim) -> bool:
         return self.delta_at_epsilon is not None and self.delta_at_epsilon.upper <= claim.delta
+
+    @property
+    def _measured_at(self) -> float:
+        return math.nan if self.claim is None else self.claim.epsilon
 
 
 def put_together(
@@ -83,7 +119,9 @@ def put_together(
         distance=worst.distance,
         lower=max(one.lower for one in measured),
         upper=max(one.upper for one in measured),
+        alone=max(one.alone for one in measured),
         draws=worst.draws,
+        drawn=worst.draws,
         row=worst.row,
         present=worst.present,
         absent=worst.absent,
@@ -93,6 +131,9 @@ def put_together(
         delta_at_epsilon=_limits([one.delta_at_epsilon for one in measured]),
         epsilon_at_delta=_limits([one.epsilon_at_delta for one in measured]),
         exceedances=tuple(max(counts) for counts in zip(*(one.exceedances for one in measured), strict=True)),
+        delta_alone=_largest([one.delta_alone for one in measured]),
+        delta_beyond_noise=_largest([one.delta_beyond_noise for one in measured]),
+        placebo=worst.placebo,
         privacy_loss=_largest([one.privacy_loss for one in measured]),
         draws_needed=_largest([one.draws_needed for one in measured]),
         uncovered=(max(one.uncovered[0] for one in measured), max(one.uncovered[1] for one in measured)),
@@ -106,6 +147,13 @@ def _after(later: Finding, earlier: Finding) -> Finding:
         later,
         lower=max(later.lower, earlier.lower),
         upper=min(later.upper, earlier.upper),
+        alone=min(later.alone, earlier.alone),
+        drawn=later.draws + earlier.drawn,
+        privacy_loss=_largest([later.privacy_loss, earlier.privacy_loss]),
+        delta_alone=_smallest([later.delta_alone, earlier.delta_alone]),
+        delta_beyond_noise=_largest([later.delta_beyond_noise, earlier.delta_beyond_noise]),
+        kept=later.kept or earlier.kept,
+        broken=later.broken or earlier.broken,
         delta_at_epsilon=_narrowest(later.delta_at_epsilon, earlier.delta_at_epsilon),
         epsilon_at_delta=_narrowest(later.epsilon_at_delta, earlier.epsilon_at_delta),
     )
@@ -129,6 +177,10 @@ def _largest(numbers: Sequence[Number | None]) -> Number | None:
     return max((number for number in numbers if number is not None), default=None)
 
 
+def _smallest(numbers: Sequence[Number | None]) -> Number | None:
+    return min((number for number in numbers if number is not None), default=None)
+
+
 def _likeliest(vector: Vector) -> int:
     """The first of the most likely values."""
     return vector.index(max(vector))
@@ -136,10 +188,7 @@ def _likeliest(vector: Vector) -> int:
 
 def to_plain(finding: Finding) -> dict[str, Any]:
     """The finding as report.json holds it."""
-    limits = {
-        name: None if (ends := getattr(finding, name)) is None else _plain_limits(ends)
-        for name in ("delta_at_epsilon", "epsilon_at_delta")
-    }
+    limits = {name: None if (ends := getattr(finding, name)) is None else _plain_limits(ends) for name in LIMITS}
     vectors = {name: _listed(getattr(finding, name)) for name in ("present", "absent", "per_value")}
     return {
         "person": finding.person,
@@ -148,10 +197,12 @@ def to_plain(finding: Finding) -> dict[str, Any]:
         "secret": finding.secret,
         **{
             name: None if finding.failure is not None else plain_number(getattr(finding, name))
-            for name in ("distance", "lower", "upper")
+            for name in ("distance", "lower", "upper", "alone")
         },
         "exact": finding.exact,
+        "coupled": finding.coupled,
         "draws": finding.draws,
+        "drawn": finding.drawn,
         "look": finding.look,
         "row": finding.row,
         **vectors,
@@ -159,6 +210,10 @@ def to_plain(finding: Finding) -> dict[str, Any]:
         "floor": finding.floor,
         **limits,
         "exceedances": list(finding.exceedances),
+        "delta_alone": finding.delta_alone,
+        "delta_beyond_noise": finding.delta_beyond_noise,
+        "kept": finding.kept,
+        "broken": finding.broken,
         "privacy_loss": finding.privacy_loss,
         "draws_needed": finding.draws_needed,
         "uncovered": {"present": finding.uncovered[0], "absent": finding.uncovered[1]},
@@ -170,22 +225,17 @@ def to_plain(finding: Finding) -> dict[str, Any]:
 def from_plain(entry: Mapping[str, Any], claim: Claim) -> Finding:
     """The finding that an entry of report.json holds."""
     plain = dict(entry)
-    for name, unknown in (("distance", 0.0), ("lower", 0.0), ("upper", math.inf)):
+    for name, unknown in (("distance", 0.0), ("lower", 0.0), ("upper", math.inf), ("alone", math.inf)):
         plain[name] = unknown if plain[name] is None else float(plain[name])
     for name in ("rows", "exceedances"):
         plain[name] = tuple(plain[name])
     for name in ("present", "absent", "per_value"):
         plain[name] = None if plain[name] is None else tuple(map(float, plain[name]))
-    for name in ("delta_at_epsilon", "epsilon_at_delta"):
+    for name in LIMITS:
         ends = plain[name]
         plain[name] = None if ends is None else Limits(*(float(ends[end]) for end in ("value", "lower", "upper")))
     plain["uncovered"] = (plain["uncovered"]["present"], plain["uncovered"]["absent"])
     return Finding(**plain, claim=claim)
-
-
-def plain_number(number: float) -> float | str:
-    """JSON has no infinity: it is written as the text "inf", which float() reads."""
-    return "inf" if number == math.inf else number
 
 
 def _plain_limits(limits: Limits) -> dict[str, float | str]:

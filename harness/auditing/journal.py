@@ -132,24 +132,24 @@ def entries(path: Path) -> Iterator[Entry]:
         content = path.read_bytes()
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
-    found, _, _ = _intact(path, content)
-    if not found:
+    intact, _, _ = _intact(path, content)
+    if not intact:
         raise JournalError(f"{path}: holds no entries")
-    yield from found
+    yield from intact
 
 
 def _intact(path: Path, content: bytes) -> tuple[list[Entry], str, int]:
     """The entries, the last link of the chain, and how many bytes are whole lines."""
-    found: list[Entry] = []
+    intact: list[Entry] = []
     chain, whole = START, 0
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):  # what follows the last newline is torn
-        body, said = line[len(OPEN) : -len(CLOSE) - len(START)], line[-len(START) - 2 : -2].decode("ascii", "replace")
+        body, link = line[len(OPEN) : -len(CLOSE) - len(START)], line[-len(START) - 2 : -2].decode("ascii", "replace")
         chain = _link(chain, body)
-        if chain != said or line != _line(body, said):  # the very bytes: 0.30 is not 0.3
+        if chain != link or line != _line(body, link):  # the very bytes: 0.30 is not 0.3
             raise _broken(path, number)
-        found.append(_entry(path, number, body))
+        intact.append(_entry(path, number, body))
         whole += len(line) + 1
-    return found, chain, whole
+    return intact, chain, whole
 
 
 def _entry(path: Path, number: int, body: bytes) -> Entry:

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.measuring.specification import LIBRARIES, OWN, specification
+from harness.measuring.specification import LIBRARIES, specification
 from harness.vocabulary.oracle import Oracle
+from harness.vocabulary.origin import is_ours, top_package
 
 CHANGES = "not compared"  # what stands for state that may change with use
 DEEPEST = 8  # parts of parts of parts
@@ -100,7 +101,7 @@ def _object(thing: Any, around: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _class(kind: type) -> dict[str, Any]:
-    if kind.__module__.partition(".")[0] in OWN:
+    if is_ours(kind):
         return {"class": _full_name(kind)}
     functions = [*_own_functions(kind, constructors=True)]
     code = "\n".join(f"{name} {_instructions(function.__code__)}" for name, function in functions)
@@ -110,7 +111,7 @@ def _class(kind: type) -> dict[str, Any]:
 def _own_functions(kind: type, *, constructors: bool = False) -> Iterator[tuple[str, FunctionType]]:
     """The functions of a class and of its bases, without those of Python and of the libraries below us."""
     for base in kind.__mro__:
-        if base.__module__.partition(".")[0] in {*LIBRARIES, *sys.stdlib_module_names}:
+        if top_package(base) in {*LIBRARIES, *sys.stdlib_module_names}:
             continue
         for name, member in vars(base).items():
             function = inspect.unwrap(member) if isinstance(member, FunctionType) else None

@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from harness.measuring.adversary import Adversary, adversary_from, with_unique_names
-from harness.measuring.divergence import Declared, Divergence, divergence_named, reach
+from harness.measuring.divergence import Declared, Divergence, divergence_named, own_object, reach
+from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import specification
 from harness.vocabulary.dataset import Dataset, Secret
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
+from harness.vocabulary.plain_numbers import plain_number
+
+Pairs = Literal["seeds", "independent"]
 
 DEFAULT_DRAWS = 500  # of a randomized f when the plan names no number
 MODEL_DRAWS = 25  # of a randomized adversary behind a deterministic f, likewise
@@ -70,6 +74,8 @@ class Plan:
     budget: int | None = None  # calls of the anonymizer to spend on the riskiest persons and some at random
     adaptive: bool = False  # draw in looks, and no longer than a person needs
     randomized: bool = False  # f is drawn even if its card says that it is deterministic
+    pairs: Pairs = "seeds"  # draws that make a pair: of equal seeds where f honours them
+    privacy: PrivacyClaim | None = None  # the differential privacy that f is said to have; None: what its card says
     confirm: int = 8  # questions about persons that a deterministic f is asked again before the verdict
     blind: bool | None = None  # send D⁻ⁱ as just another table; None: unless f runs in this process
 
@@ -86,6 +92,8 @@ class Plan:
             _require("records", self.records, expected, lambda records: 1 <= records <= people, int)
         if self.budget is not None and self.records != "all":
             raise InputError("a budget chooses the records itself; give either a budget or a number of records")
+        if self.pairs not in get_args(Pairs):
+            raise InputError(f"pairs = {self.pairs!r} is not known; {did_you_mean(str(self.pairs), get_args(Pairs))}")
         for name in ("joint", "randomized"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false, not {getattr(self, name)!r}")
@@ -224,6 +232,8 @@ class Plan:
             "budget": self.budget,
             "blind": self.blind,
             "randomized": self.randomized,
+            "pairs": self.pairs,
+            "privacy": None if self.privacy is None else asdict(self.privacy),
             "confirm": self.confirm,
         }
 
@@ -232,8 +242,8 @@ class Plan:
         return {
             "name": divergence.name,
             "describes": divergence.describes,
-            **{key: "inf" if number == float("inf") else number for key, number in numbers.items()},
+            **{key: plain_number(number) for key, number in numbers.items()},
             "proves": divergence.proves,
             "declared": self.divergence.spec(),
-            "identity": specification(divergence),
+            "identity": specification(own_object(divergence)),
         }

@@ -12,7 +12,8 @@ INCONCLUSIVE and says why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,11 +40,11 @@ MOST_WATCHED = 100  # draws of f(D) at the beginning, and at the end, that are c
 
 def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     """Ask the first questions; the profile says how far the card is believed."""
-    card, ask = oracle.card, _first_ask(plan, oracle.card)
+    card, ask = _with_claimed_privacy(plan, oracle.card), _first_ask(plan, oracle.card)
     answers = [_answer(oracle, ask) for _ in range(REPEATS)]
-    smaller = {_answer(oracle, _about_fewer_rows(ask), "f of a smaller table") for _ in range(SMALLER)}
-    same = len(set(answers)) == 1 == len(smaller)
-    notes: list[str] = []
+    smaller = [_answer_if_any(oracle, _about_fewer_rows(ask)) for _ in range(SMALLER)]
+    same = len(set(answers)) == 1 == len(set(smaller))
+    notes: list[str] = list(_translated(plan))
     if not same and card.randomized is False:
         notes.append("the oracle says it is deterministic, but equal questions got different answers")
         card = replace(card, max_draws=1)  # it was never meant to be asked for several draws
@@ -52,16 +53,15 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     card = replace(
         card, randomized=bool(card.randomized) or bool(plan.randomized) or not same, seedable=card.seedable and same
     )
-    varies = card.randomized and _varies(oracle, replace(ask, draws=VARIED))
-    if card.randomized and not varies:
+    if card.randomized and not _varies(oracle, replace(ask, draws=VARIED)):
         notes.append(f"the oracle is said to be randomized, but {VARIED} draws of one question were all the same")
-    coupled = card.seedable or not card.randomized
+    coupled = (card.seedable and plan.pairs == "seeds") or not card.randomized
     invariant = coupled and _answer(oracle, _in_another_order(plan, ask)) == answers[0]
     if card.row_order_invariant and coupled and not invariant:
         notes.append("the oracle says that the order of rows makes no difference, but it does")
     elif not card.randomized and not invariant:
         notes.append("the order of the rows makes a difference to what is released")
-    reading = _reads_its_input(plan, oracle, ask, answers[0], random=varies)
+    reading = _reads_its_input(oracle, ask, answers[0], random=bool(card.randomized))
     return OracleProfile(
         card,
         coupled,
@@ -69,7 +69,25 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
         (*notes, *reading.notes),
         answers[0].digest,
         reading.doubts,
+        shuffles=any(len({one.in_order for one in equal if one is not None}) > 1 for equal in (answers, smaller)),
     )
+
+
+def _with_claimed_privacy(plan: Plan, card: Card) -> Card:
+    """The card with the differential privacy that the plan says f is claimed to have."""
+    if plan.privacy is None:
+        return card
+    return replace(card, noise_epsilon=plan.privacy.epsilon, noise_delta=plan.privacy.delta)
+
+
+def _translated(plan: Plan) -> Iterator[str]:
+    """How a claim of differential privacy in other terms was read."""
+    if plan.privacy is not None and plan.privacy.words:
+        yield (
+            f"{plan.privacy.words} is claimed; it implies differential privacy with noise_epsilon = "
+            f"{plan.privacy.epsilon:.4g} and noise_delta = {plan.privacy.delta:g} (standard conversion), and that is "
+            "tested"
+        )
 
 
 def probe_calls(profile: OracleProfile) -> int:
@@ -139,6 +157,7 @@ class _Answer:
 
     digest: str
     rows: int | None
+    in_order: str = field(default="", compare=False)  # digest of the rows as they came
 
 
 @dataclass(frozen=True)
@@ -149,18 +168,18 @@ class _Reading:
     doubts: tuple[str, ...] = ()
 
 
-def _reads_its_input(plan: Plan, oracle: Oracle, ask: Ask, first: _Answer, *, random: bool) -> _Reading:
+def _reads_its_input(oracle: Oracle, ask: Ask, first: _Answer, *, random: bool) -> _Reading:
     """Ask about a part of D and about a table with one record many times: f that reads them answers differently.
 
-    An answer of one draw of a random f may be the same by chance, and one with another number of rows than D may
-    be what f releases for everybody: these are noted, and nothing more.
+    One draw of a random f may be the same by chance. Predictions, and tables with another number of rows than D, may
+    be what f releases for everybody, whoever they are. These are noted, and nothing more.
     """
     part, planted = (_answer_if_any(oracle, each) for each in (_about_a_part(ask), _about_a_planted_record(ask)))
     if part != first or ask.data.size == 1:
         return _Reading()
     same = "D, a part of D and a table of other records" if planted == first else "D and a part of D"
     text = f"f gave {same} the same answer"
-    if random or (first.rows is not None and first.rows != ask.data.size):
+    if random or first.rows != ask.data.size:
         return _Reading(notes=(text,) if planted == first else ())
     return _Reading(doubts=(f"{text}: it does not read what it is asked about",))
 
@@ -204,7 +223,7 @@ def _answer(oracle: Oracle, ask: Ask, what: str = "f(D)") -> _Answer:
     """One draw, as a digest."""
     (release,) = ask_oracle(oracle, replace(ask, draws=1), what)
     if isinstance(release, Table):
-        return _Answer(release.row_order_invariant_digest, release.rows)
+        return _Answer(release.row_order_invariant_digest, release.rows, release.digest)
     return _Answer(release.digest, None)
 
 

@@ -77,6 +77,7 @@ class _Course:
         self.plan, self.oracle, self.executor = audit.plan, audit.oracle, audit.executor
         self.journal, self.state = journal, state
         self.has_asked = False  # about persons, in this run
+        self.latest: Examination | None = None
         self.store = DrawStore(None if journal is None else journal.path.parent)
 
     @cached_property
@@ -121,9 +122,10 @@ class _Course:
                 yield from self._draw(RISK, 1)  # of its own: draws that estimates use too would bias the choice
                 risk = self._read(0, self._tables(RISK, 0))[0]
             yield self._record(select(self.plan, self.profile, risk))
-        elif (looks := schedule(self.plan, self.profile, len(self.selected.persons))) != self.selected.looks:
-            entry = {**self.selected.entry(), "looks": [vars(look) for look in looks]}
-            yield self._record(Selected.from_entry(entry))
+            return
+        looks = schedule(self.plan, self.profile, len(self.selected.persons), self.selected.looks)
+        if looks != self.selected.looks:
+            yield self._record(replace(self.selected, looks=looks))
 
     def _examine_all(self, look: Look) -> Iterator[Event]:
         """One look at everybody who needs it; what is known already is not asked again."""
@@ -138,7 +140,8 @@ class _Course:
         yield from self._begin(look)
         yield from self._draw_for(look)
         items = work_items(self.plan, self.profile, left)
-        for outcome in self.executor.map(self._examination(look), items):
+        self.latest = self._examination(look)
+        for outcome in self.executor.map(self.latest, items):
             for examined in outcome.examined:
                 yield self._record(examined)
             if outcome.failed is not None and outcome.error is not None:
@@ -176,8 +179,8 @@ class _Course:
     def _read(self, number: int, tables: tuple[Table, ...]) -> list[Microdata]:
         """Draws of f(D), read; an unreadable one ends the audit with the cell that cannot be read."""
         try:
-            reader = self.readers[number]
-            return [reader.read(table) for table in tables]
+            reader, shuffles = self.readers[number], self.profile.shuffles
+            return [reader.read(table.in_canonical_order() if shuffles else table) for table in tables]
         except HarnessError as error:
             raise error.within(f"oracle {self.profile.card.name!r}, asked for f(D)") from error
 
@@ -185,12 +188,13 @@ class _Course:
         """What workers need: the draws of f(D), and what adversaries who train once for everybody infer from them."""
         last = look == self.selected.looks[-1]
         if self.profile.card.releases == "predictions" or not self.profile.coupled:
-            return Examination(self.plan, self.oracle, self.profile, look, last=last)
+            return Examination(self.plan, self.oracle, self.profile, look, last=last, carried=self.state.carried)
         questions = range(len(self.plan.questions))
         return Examination(
             self.plan, self.oracle, self.profile, look, last=last,
             tables=tuple(self._tables(_purpose(look), number) for number in questions),
             predicted=tuple(self._infer_present(look, number) for number in questions),
+            carried=self.state.carried,
         )  # fmt: skip
 
     def _infer_present(self, look: Look, number: int) -> PresentPredictions:
@@ -208,8 +212,7 @@ class _Course:
 
     def _confirm(self) -> Confirmed:
         """Ask some questions again, in random order, and count the answers that differ from the first ones."""
-        look = self.selected.looks[-1]
-        examination = self._examination(look)
+        examination = self.latest or self._examination(self.selected.looks[-1])
         repeated = questions_to_repeat(self.plan, self.profile, self.state.findings)
         different = sum(not self._answers_again(examination, person) for person in repeated)
         persons = tuple(sorted({person for person in repeated if person is not None}))

@@ -1,78 +1,114 @@
 """Who is examined, with how many draws, at which error level, and in which order. Asks nobody.
 
-The error level 1 − confidence is shared over persons × adversaries × secrets before anything is measured, and again
-over looks: look t spends α/(t(t+1)), which sums to α however many looks there are, and survives an interruption.
+A verdict can be wrong in one of two ways, never in both at once, so each may spend the whole error 1 − confidence.
+That somebody breaks the claim is one of many statements, and shares it over persons × adversaries × secrets. That all
+keep it is wrong only if it is wrong for the worst of them: no sharing (intersection–union test). What is spent by
+single looks is shared again: look t spends α/(t(t+1)), which sums to α however many looks there are, and survives an
+interruption; bets that go on over all looks need no sharing between them.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.auditing.call_count import BLOCK, calls_before_persons, calls_for_equal_persons
 from harness.auditing.events import Look, OracleProfile, Selected
+from harness.auditing.measure import bets_on_pairs
 from harness.auditing.plan import Plan
-from harness.measuring.bounds import binomial_upper
-from harness.measuring.divergence import Divergence
+from harness.measuring.betting import Wager, bet_on_less, evidence_below
+from harness.measuring.divergence import Divergence, upper_of
 from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import Microdata
 
-FEWEST = 50  # draws of a first look
+FEWEST = 20  # draws of a first look
+GROWTH = 0.5  # draws of a further look, as a part of all before it
 HALF = 0.5  # of the error, when intervals and a certificate must hold together
 TOGETHER = 8  # persons with equal quasi-identifiers that are examined together, so that f(D) is asked once for them
 
 
-def schedule(plan: Plan, profile: OracleProfile, persons: int) -> tuple[Look, ...]:
-    """A fixed plan looks once; an adaptive one again and again with twice the draws, until the plan's number.
+@dataclass(frozen=True)
+class Levels:
+    """How the error 1 − confidence is shared, before anything is measured."""
 
-    Every look draws afresh, so nothing is carried from one to the next but its limits.
-    """
+    together: float  # per person, adversary and secret: intervals that hold together
+    alone: float  # that one person keeps the claim, who is the worst of all: nobody else shares it
+    wager: float  # the part of it that bets over all looks get; the rest is for limits of single looks
+
+
+def share_levels(plan: Plan, profile: OracleProfile, persons: int) -> Levels:
+    """The levels of an audit of so many persons."""
     error = 1 - plan.claim.confidence
-    if persons < plan.data.population:  # the other half is the certificate's, see `judge`
-        error *= HALF
     keys = persons * len(plan.adversary_names(profile.card)) * len(plan.secrets)
-    alpha, most = error / keys, plan.draws_of(profile.card)
+    if persons < plan.data.population:  # the other half is the certificate's, which counts persons: see `judge`
+        together = error * HALF / keys
+        return Levels(together, together / 2, together / 2)
+    if not plan.adaptive:
+        return Levels(error / keys, error, 0.0)
+    # Bets on pairs are all that coupled draws need; independent ones may need limits of single looks.
+    rest = error / (2 * keys)
+    return Levels(error / keys, error, error - rest if profile.coupled else error / 2)
+
+
+def schedule(plan: Plan, profile: OracleProfile, persons: int, earlier: Sequence[Look] = ()) -> tuple[Look, ...]:
+    """A fixed plan looks once; an adaptive one again and again, until all looks together have the plan's draws.
+
+    Every look draws afresh, half as often as all looks before it. Its intervals stand for themselves; bets go on.
+    An audit that was given more draws goes on from its `earlier` looks.
+    """
+    levels, most = share_levels(plan, profile, persons), plan.draws_of(profile.card)
     if not plan.adaptive or most == 1:
-        return (Look(1, most, alpha),)
-    pairs = zip(plan.divergences, plan.secrets, strict=True)
-    draws = [max(_fewest_draws(plan, each, secret.values, alpha / 2, profile.coupled) for each, secret in pairs)]
-    if draws[0] > most:
-        raise InputError(
-            f"adaptive: no record can be settled with fewer than {draws[0]} draws at this epsilon, confidence and "
-            f"number of records, but draws = {most}; raise draws"
-        )
-    while 2 * draws[-1] <= most:  # the same looks whatever the number of draws, so that an audit can go on to more
-        draws.append(2 * draws[-1])
-    return tuple(Look(t, many, alpha / (t * (t + 1))) for t, many in enumerate(draws, start=1))
+        return (Look(1, most, levels.together, levels.alone),)
+    looks = list(earlier)
+    if not looks:
+        pairs = zip(plan.divergences, plan.secrets, strict=True)
+        first = max(_fewest_draws(plan, each, secret.values, levels, profile.coupled, most) for each, secret in pairs)
+        looks = [_look(1, first, levels)]
+    while (total := sum(look.draws for look in looks)) < most:
+        looks.append(_look(len(looks) + 1, min(math.ceil(total * GROWTH), most - total), levels))
+    return tuple(looks)
 
 
-def _fewest_draws(plan: Plan, divergence: Divergence, values: int, alpha: float, coupled: bool) -> int:
+def _look(number: int, draws: int, levels: Levels) -> Look:
+    """A look with its part of the error: α/(t(t+1)) sums to α however many looks follow."""
+    part = 1 / (number * (number + 1))
+    return Look(number, draws, levels.together * part, max(levels.alone - levels.wager, 0.0) * part)
+
+
+def _fewest_draws(plan: Plan, divergence: Divergence, values: int, levels: Levels, coupled: bool, most: int) -> int:
     """So few draws that a person without any influence is just settled by them; fewer could settle nobody.
 
     She is taken to be one about whom every value is predicted to be equally likely, in every draw.
     """
-    if plan.claim.delta == 0 and divergence.proves == "nothing":
+    claim = plan.claim
+    if claim.delta == 0 and divergence.proves == "nothing":
         raise InputError(
             f"adaptive: no number of draws proves anything about the distance {divergence.name!r} with delta = 0; "
             "claim a delta above 0, or choose another distance"
         )
+    goal = math.log(1 / levels.wager)
 
     def settles(draws: int) -> bool:
-        if plan.claim.delta > 0:
-            return binomial_upper(0, draws, alpha / 2) <= plan.claim.delta
+        if claim.delta > 0:
+            return evidence_below(0, draws, claim.delta) >= goal
+        if bets_on_pairs(divergence, claim.epsilon):
+            return bet_on_less(Wager(), np.zeros(draws), claim.epsilon, divergence.largest).highest >= goal
         same = Samples(np.full((draws, values), 1 / values))
-        _, upper = divergence.interval(same, same, 0.0, alpha, coupled=coupled, lower_from=math.inf)
-        return upper < plan.claim.epsilon
+        return upper_of(divergence, same, same, 0.0, levels.together / 4, coupled=coupled) < claim.epsilon
 
-    draws = FEWEST
-    while not settles(draws):
-        draws = math.ceil(draws * 1.25)
-    return draws
+    if not settles(most):
+        raise InputError(
+            f"adaptive: no record can be settled with draws = {most}, the most that this plan allows, at this epsilon, "
+            "confidence and number of records; raise draws or epsilon"
+        )
+    return max(FEWEST, bisect_left(range(1, most), True, key=settles) + 1)
 
 
 def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Selected:
@@ -89,6 +125,7 @@ def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Select
         adversaries=names,
         exact=tuple(plan.is_exact(profile.card, number) for number in range(len(names))),
         looks=schedule(plan, profile, len(persons)),
+        wager=share_levels(plan, profile, len(persons)).wager,
     )
 
 

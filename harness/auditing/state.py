@@ -26,9 +26,13 @@ from harness.auditing.events import (
     Watched,
 )
 from harness.auditing.finding import Finding, put_together
+from harness.auditing.measure import Carried, RowKey
 from harness.auditing.plan import Claim
+from harness.measuring.betting import Wager, evidence_below
 from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
+
+PRIVACY_WITNESSES = 3  # persons of an adaptive audit who are drawn to the end to test a claim of differential privacy
 
 Key = tuple[int, int, int]  # person, number of the adversary, of the secret
 
@@ -47,6 +51,10 @@ class AuditState:
     notes: dict[str, int] = field(default_factory=dict)  # about releases without a person, and how often
     failed: dict[int, Failed] = field(default_factory=dict)  # persons whom the oracle failed on, until it does not
     violated: dict[tuple[int, int], int] = field(default_factory=dict)  # adversary and secret: the first such look
+    carried: dict[RowKey, Carried] = field(default_factory=dict)  # what earlier looks leave to the next
+    counts: dict[RowKey, tuple[int, int]] = field(default_factory=dict)  # pairs at or above ε, and all
+    moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
+    copied: int = 0  # persons whose draws were copies of each other
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -88,12 +96,16 @@ class AuditState:
             self.watched.pop(LATE, None)
             self.drawn = {key: drawn for key, drawn in self.drawn.items() if key[0] != LATE}
         self.examined.add((event.person, event.look))
+        self.copied += any(one.copied for one in event.measurements)
         for note in event.notes:
             self.notes[note] = self.notes.get(note, 0) + 1
         for (adversary, secret), measured in _by_pair(event.measurements).items():
             key = (event.person, adversary, secret)
+            self._carry(event.person, measured)
             finding = self._finding(event, adversary, secret, measured, self.findings.get(key))
             self.findings[key] = finding
+            if event.look == 1 and finding.failure is None:
+                self.moved_first[event.person] = max(self.moved_first.get(event.person, 0.0), finding.distance)
             if finding.violates(self.claim):
                 self.violated[adversary, secret] = min(event.look, self.violated.get((adversary, secret), event.look))
 
@@ -111,12 +123,37 @@ class AuditState:
             lower=0.0,
             upper=math.inf,
             exact=exact,
+            coupled=self.profile is None or self.profile.coupled,
             look=event.look,
             alpha=0.0 if exact else self.selected.looks[event.look - 1].alpha / len(measured),
             claim=self.claim,
+            kept=all(self._bets_prove(event.person, one, keeps=True) for one in measured),
+            broken=any(self._bets_prove(event.person, one, keeps=False, rows=len(measured)) for one in measured),
         )
         finding = put_together(measured, blank, earlier)
         return _with_exact_tail(finding) if exact and finding.failure is None else finding
+
+    def _carry(self, person: int, measured: Iterable[Measurement]) -> None:
+        """Remember the bets, and the counts of pairs, of all looks so far."""
+        for one in measured:
+            key = (person, one.adversary, one.secret, one.row)
+            if one.kept is not None or one.broken is not None:
+                self.carried[key] = Carried(one.kept or Wager(), one.broken or Wager())
+            if one.delta_at_epsilon is not None:
+                hits, pairs = self.counts.get(key, (0, 0))
+                self.counts[key] = hits + one.hits, pairs + one.draws
+
+    def _bets_prove(self, person: int, one: Measurement, *, keeps: bool, rows: int = 1) -> bool:
+        """Whether all looks together prove that the claim is kept, by this person alone, or that it is broken."""
+        assert self.selected is not None
+        if self.spec["draws"] != "adaptive" or one.failure is not None:
+            return False
+        level = self.selected.wager if keeps else self.selected.looks[0].alpha / rows  # half of what all looks spend
+        if self.claim.delta == 0:
+            wager = one.kept if keeps else one.broken
+            return wager is not None and wager.refutes(level)
+        hits, pairs = self.counts.get((person, one.adversary, one.secret, one.row), (0, 0))
+        return keeps and evidence_below(hits, pairs, self.claim.delta) >= math.log(1 / level)
 
     def needs(self, person: int, look: int) -> bool:
         """Whether this look is to examine her: the looks before it left some pair of adversary and secret open.
@@ -124,7 +161,7 @@ class AuditState:
         A pair is open for her unless she is settled, or an earlier look found somebody who breaks the claim. This
         does not depend on how far the look itself has come, so that an interrupted look goes on with the same persons.
         """
-        if look == 1 or (person, look) in self.examined:
+        if look == 1 or (person, look) in self.examined or person in self._drawn_to_the_end():
             return True
         for pair in self._pairs():
             finding = self.findings[(person, *pair)]
@@ -132,6 +169,16 @@ class AuditState:
             if not settled and self.violated.get(pair, look) >= look:
                 return True
         return False
+
+    def _drawn_to_the_end(self) -> frozenset[int]:
+        """Persons whose draws test a claim of differential privacy: who moved most at the first look.
+
+        Most persons of an adaptive audit are settled by too few draws to refute such a claim.
+        """
+        if self.profile is None or self.profile.card.noise_epsilon is None:
+            return frozenset()
+        order = sorted(self.moved_first, key=lambda person: (-self.moved_first[person], person))
+        return frozenset(order[:PRIVACY_WITNESSES])
 
     def _pairs(self) -> Iterator[tuple[int, int]]:
         assert self.selected is not None
@@ -164,6 +211,8 @@ class AuditState:
                 f"{self.confirmed.different} of {self.confirmed.repeated} questions that were asked again got another "
                 "answer, so f is not deterministic; audit it with randomized = true"
             )
+        if self.copied:
+            doubts.append(f"draws of f were copies of each other (seen without {self.copied} of the persons)")
         return tuple(dict.fromkeys([*doubts, *(self.closed.doubts if self.closed is not None else ())]))
 
     @property

@@ -16,6 +16,7 @@ from harness.auditing.plan import Claim
 from harness.auditing.select import HALF
 from harness.measuring.certificate import Certificate, certify
 from harness.vocabulary.errors import InputError
+from harness.vocabulary.persons import person_in_words
 
 ROUNDING = 1e-9  # of sums of error levels
 
@@ -38,7 +39,9 @@ class Verdict:
 
     outcome: Outcome
     claim: Claim
-    epsilon: float  # the largest distance seen: minimal ε (v1), minimal δ of v2's indifferentiability
+    epsilon: float  # what may be claimed: the largest distance, or its upper limit where chance plays a part
+    at_least: float  # the largest distance is proven to be no less; all limits hold together
+    at_most: float  # with the claim's confidence it is no more
     witness: int  # the person that breaks the claim, or the one with that distance
     rows: tuple[int, ...]  # of the source, of the witness
     adversary: str
@@ -156,7 +159,7 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
     guilty = [finding for finding in findings if finding.violates(claim)]
     doubtful = [finding for finding in findings if not finding.satisfies(claim)]
     persons = len({finding.person for finding in findings})
-    certificate = _certificate(findings, doubtful, guilty, claim, around, pairs)
+    certificate = _certificate(findings, guilty, claim, around, pairs)
     outcome, witness = Outcome.INCONCLUSIVE, worst
     confirmed = [finding for finding in guilty if around.confirmed is None or finding.person in around.confirmed]
     if around.doubts:
@@ -173,11 +176,13 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
     elif persons < around.population:
         reason = _partial(persons, claim, around) + _certified(certificate, claim, around)
     else:
-        outcome, reason = Outcome.HOLDS, _holding(worst, claim, around)
+        outcome, reason = Outcome.HOLDS, _holding(findings, worst, claim, around)
     return Verdict(
         outcome=outcome,
         claim=claim,
-        epsilon=worst.distance,
+        epsilon=_at_most(findings, claim),
+        at_least=max((finding.lower for finding in measured), default=0.0),
+        at_most=_at_most(findings, claim),
         witness=witness.person,
         rows=witness.rows,
         adversary=worst.adversary,
@@ -190,21 +195,33 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
     )
 
 
+def _at_most(findings: Sequence[Finding], claim: Claim) -> float:
+    """An upper limit of the largest distance: that of the worst person alone, since only hers can be wrong."""
+    limits = [min(finding.alone, finding.upper) for finding in findings]
+    kept = [min(limit, claim.epsilon) if one.kept else limit for one, limit in zip(findings, limits, strict=True)]
+    return max(kept)
+
+
+def percent(probability: float) -> str:
+    """A probability in percent, with as many digits as it has: 95 %, 99.9 %."""
+    return f"{100 * probability:.6g} %"
+
+
 def _weight(finding: Finding) -> tuple[float, float, float, int]:
     """How strongly a finding breaks a claim; of equals the first person."""
     often = finding.delta_at_epsilon.lower if finding.delta_at_epsilon else 0.0
-    return finding.lower, often, finding.distance, -finding.person
+    return finding.lower, finding.delta_beyond_noise or often, finding.distance, -finding.person
 
 
 def _certificate(
-    findings: Sequence[Finding], doubtful: Sequence[Finding], guilty: Sequence[Finding], claim: Claim,
-    around: Circumstances, pairs: int,
-) -> Certificate | None:  # fmt: skip
+    findings: Sequence[Finding], guilty: Sequence[Finding], claim: Claim, around: Circumstances, pairs: int
+) -> Certificate | None:
     """Limits on how many of all persons do not keep the claim; certificates of all pairs hold together."""
     persons = {finding.person for finding in findings}
     if len(persons) >= around.population or not around.random or around.spent:
         return None
     exact = all(finding.exact for finding in findings)
+    doubtful = [finding for finding in findings if not finding.satisfies_together(claim)]
     error = (1 - claim.confidence) * (1 if exact else HALF) / pairs
     possible, proven = (len({each.person for each in group} & around.random) for group in (doubtful, guilty))
     least = certify(around.population, len(around.random), proven, error).least
@@ -212,9 +229,7 @@ def _certificate(
 
 
 def _named(finding: Finding, around: Circumstances) -> str:
-    rows = ", ".join(map(str, finding.rows)) or str(finding.person)
-    word = "row" if len(finding.rows) == 1 else "rows"
-    return f"record {rows}" if around.unit == "record" else f"person {finding.person} ({word} {rows})"
+    return person_in_words(finding.person, finding.rows, is_record=around.unit == "record")
 
 
 def _interval(finding: Finding) -> str:
@@ -236,15 +251,23 @@ def _violation(finding: Finding, claim: Claim, around: Circumstances) -> str:
         )
     tail = finding.delta_at_epsilon
     assert tail is not None
-    often = f"with probability {tail.value:.4g} (at least {tail.lower:.4g})"
-    if around.coupled:
-        moved = f"{who} moves the inference about {around.oneself} by {claim.epsilon:g} or more {often}"
+    if finding.violates_beyond_noise(claim):
+        moved = (
+            f"{who} moves the inference about {around.oneself} by {claim.epsilon:g} or more with probability at least "
+            f"{finding.delta_beyond_noise:.4g}, however draws are paired"
+        )
     else:
         moved = (
-            f"inferences about {who} from a draw with it and one without lie {claim.epsilon:g} or "
-            f"more apart {often}, f's own noise included"
+            f"inferences about {who} from a draw with it and one without lie {claim.epsilon:g} or more apart with "
+            f"probability {tail.value:.4g} (at least {tail.lower:.4g}), f's own noise included{_placebo(finding)}"
         )
     return f"{moved}; the claim allows {claim.delta:g}"
+
+
+def _placebo(finding: Finding) -> str:
+    """How often two draws of f(D) itself lie as far apart."""
+    placebo = finding.placebo
+    return "" if placebo is None else f" (two draws of f(D) itself: {placebo.value:.4g})"
 
 
 def _not_proven(worst: Finding, around: Circumstances) -> str:
@@ -275,6 +298,13 @@ def _doubt(doubtful: Sequence[Finding], claim: Claim, around: Circumstances) -> 
             f"this distance has no confidence limits where f is randomized and delta = 0, so that only estimates are "
             f"shown for {_count_persons(doubtful, around)}; claim a delta above 0, or choose another distance"
         )
+    noisy = [finding for finding in doubtful if claim.delta > 0 and not finding.exact and finding.reaches(claim)]
+    if noisy:
+        worst = max(noisy, key=_weight)
+        return (
+            f"{_violation(worst, claim, around)}; whether {around.unit}s or only f's noise does this, pairs of equal "
+            'seeds cannot tell; pairs = "independent" judges f with its noise'
+        )
     needed = _needed(doubtful, claim)
     settle = f"about {needed:,} draws would settle it" if needed else "more draws may settle it"
     draws = max(finding.draws for finding in doubtful)
@@ -295,13 +325,24 @@ def _certified(certificate: Certificate | None, claim: Claim, around: Circumstan
     if certificate is None or certificate.share >= 1:
         return ""
     return (
-        f"; with {claim.confidence:.0%} confidence at most {certificate.share:.2%} of all {around.unit}s do not keep it"
+        f"; with {percent(claim.confidence)} confidence at most {percent(certificate.share)} of all {around.unit}s "
+        "do not keep it"
     )
 
 
-def _holding(worst: Finding, claim: Claim, around: Circumstances) -> str:
+def _holding(findings: Sequence[Finding], worst: Finding, claim: Claim, around: Circumstances) -> str:
     often = f" with probability above {claim.delta:g}" if _by_tail(worst, claim) else ""
-    return (
+    nobody = (
         f"no {around.unit} of {around.population} moves the inference about {around.oneself} by {claim.epsilon:g} or "
-        f"more{often}; the largest distance is {_interval(worst)}, of {_named(worst, around)}"
+        f"more{often}"
     )
+    if worst.exact:
+        return f"{nobody}; the largest distance is {worst.distance:.4g}, of {_named(worst, around)}"
+    if _by_tail(worst, claim):
+        return f"{nobody} (draws paired {_pairing(worst)}); {percent(claim.confidence)} confidence"
+    most = _at_most(findings, claim)
+    return f"{nobody}; with {percent(claim.confidence)} confidence all distances are at most {most:.4g}"
+
+
+def _pairing(finding: Finding) -> str:
+    return "by equal seeds" if finding.coupled else "independently"

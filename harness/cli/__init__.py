@@ -1,4 +1,4 @@
-"""The command `harness`: demo, plan, run, verify, serve. Turns words into calls and outcomes into exit codes."""
+"""The command `harness`: demo, plan, run, verify, report, serve. Words become calls, and outcomes exit codes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from harness.cli.interruption import Interrupted, interruptible
+from harness.render import RENDERERS
 from harness.vocabulary.errors import HarnessError
 
 DEFECT, NO_READER = 70, 141  # EX_SOFTWARE; as a shell reports SIGPIPE
@@ -75,7 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("file", type=Path, help="audit.toml")
     run.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and report (NAME.audit)")
     run.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")
-    run.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786, or local:N")
+    where = "instead of the file's: a number, a Dask scheduler (tcp://host:8786), or local:N"
+    run.add_argument("--workers", "--cluster", type=_workers, metavar="N|ADDRESS", help=where)
     run.add_argument("--reveal", action="store_true", help="show raw records in the summary")
     run.set_defaults(perform="audits:run")
 
@@ -83,8 +85,19 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("folder", type=Path, help="the --out folder of a run")
     verify.set_defaults(perform="audits:verify")
 
+    report = commands.add_parser("report", help="print a finished audit's report in another format")
+    report.add_argument("folder", type=Path, help="the --out folder of a run")
+    formats = "; ".join(f"{name}: {known.describes}" for name, known in RENDERERS.items())
+    report.add_argument("--format", choices=list(RENDERERS), default=next(iter(RENDERERS)), help=formats)
+    report.add_argument("-o", "--output", type=Path, metavar="FILE", help="a file to write instead of printing")
+    report.set_defaults(perform="audits:report")
+
     _add_serve(commands.add_parser("serve", help="for vendors: offer an anonymizer to an auditor"))
     return parser
+
+
+def _workers(word: str) -> int | str:
+    return int(word) if word.isdigit() else word
 
 
 def _add_serve(serve: argparse.ArgumentParser) -> None:

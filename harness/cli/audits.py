@@ -1,4 +1,4 @@
-"""The commands of an auditor: demo, plan, run, verify."""
+"""The commands of an auditor: demo, plan, run, verify, report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import oracles
 from harness.api import JOURNAL, REPORT, run_audit
@@ -15,7 +16,7 @@ from harness.auditing.journal import entries
 from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
-from harness.executors import choose_executor
+from harness.executors import choose_executor, workers_at_once
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError, JournalError
 from harness.vocabulary.oracle import Oracle
@@ -25,26 +26,31 @@ def demo(chosen: argparse.Namespace) -> int:
     """Three anonymizers, three verdicts."""
     if chosen.people < 20:
         raise InputError("--people must be at least 20, or there is nothing to hide in")
-    reports = show(_say_nothing if chosen.json else print, chosen.people)
+    reports = show(_discard if chosen.json else print, chosen.people)
     if chosen.json:
         print(json.dumps({name: report.to_dict() for name, report in reports.items()}))
     return 0
 
 
-def _say_nothing(text: str) -> None:
-    """Where only machines read, nothing is told to people."""
+def _discard(text: str) -> None:
+    """Prints nothing: where only machines read."""
 
 
 def plan(chosen: argparse.Namespace) -> int:
     """What an audit will cost."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    oracle = oracles.open(file.address, **file.options)
+    oracle = oracles.open(file.address, **_options(file))
     try:
-        print(estimate_cost(file.plan, oracle, file.workers))
+        executor = choose_executor(file.workers, in_process=oracle.card.in_process)
+        print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
     finally:
         oracle.close()
     return 0
+
+
+def _options(file: AuditFile) -> dict[str, Any]:
+    return oracles.options_beside(file.path.parent, file.address, file.options)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -52,12 +58,13 @@ def run(chosen: argparse.Namespace) -> int:
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
-    oracle = oracles.open(file.address, **file.options)
-    executor = choose_executor(file.workers, in_process=oracle.card.in_process, cluster=chosen.cluster)
-    source = {"address": file.address, "options": file.options}
+    options = _options(file)
+    oracle = oracles.open(file.address, **options)
+    workers = file.workers if chosen.workers is None else chosen.workers
+    source = {"address": file.address, "options": options}
     start = time.monotonic()
     try:
-        report = run_audit(file.plan, oracle, executor, out=out, source=source, reveal=chosen.reveal)
+        report = run_audit(file.plan, oracle, workers, out=out, source=source, reveal=chosen.reveal)
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
@@ -84,11 +91,24 @@ def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:
             f"{adaptive if file.plan.adaptive else 'audit anew with adaptive = true'}"
         )
     if counts := getattr(oracle, "counts", None):  # of an oracle that is waited for
-        tell(f"it took {counts}")
+        tell(f"calls: {counts}")
 
 
 def verify(chosen: argparse.Namespace) -> int:
     """Prove the report from the journal; 0 if every number follows from it, whatever the verdict."""
     evidence = check_folder(chosen.folder)
     print("\n".join([*evidence.lines, str(evidence.report.verdict)]))
+    return 0
+
+
+def report(chosen: argparse.Namespace) -> int:
+    """The report of a finished audit in another format."""
+    page = Report.load(chosen.folder / REPORT).render(chosen.format)
+    if chosen.output is None:
+        print(page, end="")
+        return 0
+    try:
+        chosen.output.write_text(page, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{chosen.output}: cannot be written: {error.strerror}") from None
     return 0

@@ -43,6 +43,11 @@ class Cluster:
                 "tcp://scheduler:8786, or local: and a number of processes"
             )
 
+    @property
+    def workers(self) -> int:
+        """How many work at once, as far as the address says it."""
+        return int(self.address.partition(":")[2]) if self.address.startswith("local:") else 1
+
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         waiting = iter(items)
         first = list(islice(waiting, 1))
@@ -108,7 +113,7 @@ def _results(client: Any, function: Function, items: Iterator[Any]) -> Iterator[
     under_way = 0
     while True:
         for _ in range(WINDOW * size.threads() - under_way):
-            batch = list(islice(items, pace.items_in(BATCH)))
+            batch = list(islice(items, pace.items_for(BATCH)))
             if not batch:
                 break
             running.add(client.submit(_perform_all, work, batch, pure=False))

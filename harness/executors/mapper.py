@@ -57,7 +57,8 @@ class Pace:
         before = answer.seconds if self._seconds is None else self._seconds
         self._seconds = 0.8 * before + 0.2 * answer.seconds
 
-    def items_in(self, seconds: float) -> int:
+    def items_for(self, seconds: float) -> int:
+        """How many items take about so many seconds, from 1 to the most."""
         if self._seconds is None or self._seconds >= seconds:
             return 1
         return self._most if self._seconds * self._most <= seconds else round(seconds / self._seconds)

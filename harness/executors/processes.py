@@ -1,4 +1,4 @@
-"""Worker processes of this machine: started afresh, replaced when they die, ended when nobody listens."""
+"""Worker processes of this machine: started afresh, replaced when they die, ended when the caller stops iterating."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class _Pool:
 
     def _supply(self, worker: _Worker) -> None:
         """In portions, when half of its lead is used up; items that take long are given one at a time."""
-        lead = self._pace.items_in(LEAD)
+        lead = self._pace.items_for(LEAD)
         if worker.up and len(worker.tasks) <= lead // 2:
             tasks = self._next(lead - len(worker.tasks))
             if tasks:

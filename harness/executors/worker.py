@@ -28,7 +28,7 @@ def work(pipe: Connection) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     received: Received = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(pipe, received), daemon=True).start()
-    with suppress(OSError):  # nobody listens any more
+    with suppress(OSError):  # the parent is gone
         pipe.send(None)
         if packed := received.get():
             function = perform(unpack, *packed)

@@ -18,12 +18,13 @@ import pandas as pd
 
 from harness.measuring.encoding import encoder_named
 from harness.measuring.features import Encoder, Features, Floats, Target
-from harness.measuring.loading import is_importable_name, load_object
 from harness.measuring.models import Fitted, Model, frequencies, model_named, require_distribution
 from harness.measuring.prior import FittedPrior, Prior, posterior, prior_named
 from harness.measuring.specification import specification
 from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.loading import is_importable_name, load_object
+from harness.vocabulary.origin import is_ours
 from harness.vocabulary.release import TrainingRows
 
 ENCODER, MODEL, PRIOR = "tf-tf", "bernoulli", "fitted"  # the papers' own adversary (v1 §4, v2 §4.3)
@@ -77,7 +78,7 @@ class Adversary:
     def is_built_in(self) -> bool:
         """Whether all its parts are of this package, so that what goes wrong in them is a defect of ours."""
         parts = (self.encoder, self.model, self.prior)
-        return all(type(part).__module__.partition(".")[0] == "harness" for part in parts)
+        return all(is_ours(part) for part in parts)
 
     def for_data(self, data: Dataset, secrets: Sequence[Secret], frame: pd.DataFrame | None = None) -> Adversary:
         """The same adversary with an encoder and a prior that know the data, which is D itself.

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.measuring.encoding import QuantilesBeforeEncoder, encoder_named
-from harness.measuring.features import Encoder, Floats, Target
+from harness.measuring.encoding import encoder_named
+from harness.measuring.features import Encoder, Floats, Target, prepared_target
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.release import Reader, TrainingRows
@@ -87,9 +87,7 @@ class BoundEncoder:
         """A target's raw values, typed as D's are and prepared as D was."""
         columns = zip(self.data.schema.quasi, self.data.readings, strict=False)
         raws = tuple(_raw(target, column.name, reading) for column, reading in columns)
-        if isinstance(self.encoder, QuantilesBeforeEncoder):
-            return self.encoder.prepare_target(raws, self.data)
-        return raws
+        return prepared_target(self.encoder, raws, self.data)
 
 
 def _dataset(data: pd.DataFrame | Dataset, schema: Schema | None) -> Dataset:

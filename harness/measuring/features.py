@@ -8,19 +8,24 @@ How an audit uses an encoder:
     asked = encoder.prepare(data)            what f is asked about, and whose records are the targets
     encoder = encoder.for_data(asked)        once, before the first release is read
     encoder.encode(rows, target)             per release, or per release and target
+
+A user's encoder need not inherit from `Encoder`; what it lacks of `prepare_target` and `labels` is that of `Encoder`
+(`prepared_target`, `feature_names`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.release import TrainingRows
+from harness.vocabulary.errors import InputError
+from harness.vocabulary.release import CellIds, TrainingRows
 from harness.vocabulary.table import Codes
 from harness.vocabulary.values import Raw
 
@@ -65,6 +70,18 @@ class Encoder(Protocol):
     def prepare(self, data: Dataset) -> Dataset:
         """The data that f is asked about: D itself, unless the encoding begins before f."""
 
+    def prepare_target(self, target: Target, data: Dataset) -> Target:
+        """A target's raw values in the terms of the prepared data; `data` is D itself.
+
+        Needed for targets that D need not have (`harness.encode`), and only where `prepare` changes the data.
+        """
+        if self.prepare(data) is data:
+            return target
+        raise InputError(
+            f"encoder {self.name!r} changes the data before f sees it, but cannot say what a target then is; give it a "
+            "prepare_target(target, data) that returns the target's raw values as prepare(data) would show them"
+        )
+
     def for_data(self, data: Dataset) -> Encoder:
         """The encoder with what it needs to know of D's rows; itself, where the columns' domains say enough."""
 
@@ -74,5 +91,22 @@ class Encoder(Protocol):
         A cell that no row holds gets features too, but must not change those of the others.
         """
 
+    def labels(self, column: CellIds, features: ColumnFeatures) -> tuple[str, ...]:
+        """What each feature of a column says, for people; numbers where the encoder does not say it.  # [dims]"""
+        return tuple(map(str, range(features.cells.shape[1])))
+
     def spec(self) -> dict[str, Any]:
         """Every parameter as plain data."""
+
+
+def prepared_target(encoder: Encoder, target: Target, data: Dataset) -> Target:
+    """A target's raw values in the terms of the data that the encoder prepared."""
+    own = getattr(encoder, "prepare_target", None)
+    return own(target, data) if own is not None else Encoder.prepare_target(encoder, target, data)
+
+
+def feature_names(encoder: Encoder, rows: TrainingRows, features: Features) -> tuple[str, ...]:
+    """A name for every feature of these rows, such as `age: middle`."""
+    own = getattr(encoder, "labels", None) or partial(Encoder.labels, encoder)
+    columns = zip(rows.quasi, features.columns, strict=True)
+    return tuple(f"{column.lexicon.name}: {label}" for column, encoded in columns for label in own(column, encoded))

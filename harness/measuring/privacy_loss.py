@@ -58,25 +58,6 @@ class _Event:
         return count if self.above else len(outputs) - count
 
 
-def epsilon_of_zcdp(rho: float, delta: float) -> float:
-    """ρ-zCDP implies (ρ + 2 √(ρ ln(1/δ)), δ)-differential privacy (Bun & Steinke 2016, Proposition 1.3)."""
-    _check_delta(delta)
-    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
-
-
-def epsilon_of_renyi(order: float, epsilon: float, delta: float) -> float:
-    """Rényi privacy of this order > 1 implies (ε + ln(1/δ)/(order − 1), δ)-DP (Mironov 2017, Proposition 3)."""
-    _check_delta(delta)
-    if not order > 1:
-        raise InputError(f"Rényi differential privacy has an order above 1; got {order}")
-    return epsilon + math.log(1 / delta) / (order - 1)
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise InputError(f"a claim in other terms implies an ε for a δ between 0 and 1; got {delta}")
-
-
 def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: float = 0.0) -> PrivacyLoss:
     """The bound from draws of both sides: scalars (draws,) or vectors (draws, features), coupled or not."""
     x, y = (np.asarray(side, dtype=np.float64).reshape(len(side), -1) for side in (present, absent))

@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from harness.measuring.encode_release import BoundEncoder
-from harness.measuring.encoding import feature_names
-from harness.measuring.features import Encoder, Features, Floats, Target
+from harness.measuring.features import Encoder, Features, Floats, Target, feature_names
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import CellIds, TrainingRows

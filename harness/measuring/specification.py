@@ -35,9 +35,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-OWN = {"harness", "oracles"}
+from harness.vocabulary.origin import OWN, is_ours, top_package
+
 LIBRARIES = {"sklearn", "numpy", "scipy", "pandas"}  # of which the version says all
-PLACELESS = {"n_jobs", "verbose"}  # parameters of estimators that change no result
+WITHOUT_EFFECT = {"n_jobs", "verbose"}  # parameters of estimators that change no result
 
 
 def specification(thing: Any) -> Any:
@@ -150,7 +151,7 @@ def _object(thing: Any) -> Any:
         return _described(kind, "spec", thing.spec())
     if callable(getattr(thing, "get_params", None)):
         parameters = thing.get_params(deep=False)
-        return _described(kind, "parameters", {k: v for k, v in parameters.items() if k not in PLACELESS})
+        return _described(kind, "parameters", {k: v for k, v in parameters.items() if k not in WITHOUT_EFFECT})
     if kind.__module__.startswith("sklearn."):  # its splitters, for example
         return _described(kind, "parameters", vars(thing))
     if dataclasses.is_dataclass(thing):
@@ -165,7 +166,7 @@ def _described(kind: type, what: str, parameters: Mapping[str, Any]) -> dict[str
 
 
 def _class_identity(kind: type) -> dict[str, Any]:
-    sources = [base for base in kind.__mro__ if _top(base) not in {*OWN, *LIBRARIES, *sys.stdlib_module_names}]
+    sources = [base for base in kind.__mro__ if top_package(base) not in {*OWN, *LIBRARIES, *sys.stdlib_module_names}]
     return _named("class", kind, sources or [kind])
 
 
@@ -179,8 +180,8 @@ def _named(what: str, thing: Any, sources: list[Any]) -> dict[str, Any]:
     if module is None or module == "__main__":
         return _unknown(thing, "it belongs to no module that can be imported; define it in a module of its own")
     identity = {what: f"{module}:{name}"}
-    top = _top(thing)
-    if top in OWN:
+    top = top_package(thing)
+    if is_ours(thing):
         return identity
     if top in LIBRARIES or top in sys.stdlib_module_names:
         return {**identity, **_version(top)}
@@ -189,10 +190,6 @@ def _named(what: str, thing: Any, sources: list[Any]) -> dict[str, Any]:
         return {**identity, "source": source, **_version(top)}
     except (OSError, TypeError):
         return _unknown(thing, "its source cannot be read")
-
-
-def _top(thing: Any) -> str:
-    return str(getattr(thing, "__module__", "")).partition(".")[0]
 
 
 def _version(top: str) -> dict[str, str]:

@@ -1,1 +1,46 @@
-"""Reports for people and machines. Each module reads the plain data of report.json and nothing else."""
+"""Reports for people and machines. Each module reads the plain data of report.json and nothing else.
+
+`RENDERERS` is the list of formats: `Report.render(name)` and `harness report --format name` know no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.vocabulary.errors import InputError, did_you_mean
+
+Plain = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """A format of reports."""
+
+    describes: str
+    render: Callable[[Plain], str]
+
+
+def _text(report: Plain) -> str:
+    from harness.render.text import summary  # when it is used: a list of formats should cost nothing
+
+    return summary(report) + "\n"
+
+
+def _json(report: Plain) -> str:
+    return json.dumps(report, allow_nan=False) + "\n"
+
+
+RENDERERS: dict[str, Renderer] = {
+    "text": Renderer("a page for a terminal", _text),
+    "json": Renderer("the content of report.json", _json),
+}
+
+
+def render(report: Plain, name: str) -> str:
+    """The plain data of a report in the format of this name."""
+    if name not in RENDERERS:
+        raise InputError(f"format {name!r} is not known; {did_you_mean(str(name), RENDERERS)}")
+    return RENDERERS[name].render(report)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from harness.vocabulary.oracle import Card
+from harness.vocabulary.persons import rows_in_words
 
 WORST = 10  # persons listed
 Plain = Mapping[str, Any]
@@ -33,8 +34,8 @@ def _printable(line: str) -> str:
 
 def result_of(report: Plain, adversary: str, secret: str) -> Plain:
     """The results of one adversary and secret."""
-    found: Plain = next(one for one in report["results"] if (one["adversary"], one["secret"]) == (adversary, secret))
-    return found
+    result: Plain = next(one for one in report["results"] if (one["adversary"], one["secret"]) == (adversary, secret))
+    return result
 
 
 def _unit(report: Plain) -> str:
@@ -78,15 +79,15 @@ def _panel(report: Plain) -> list[str]:
     width = max(len("adversary"), *(len(result["adversary"]) for result in report["results"]))
     depth = max(len("secret"), *(len(result["secret"]) for result in report["results"]))
     lines = [
-        f"  {'adversary':<{width}}  {'secret':<{depth}}  {'verdict':<13} {'largest':>9} {'at most':>9} {'mean':>9}"
+        f"  {'adversary':<{width}}  {'secret':<{depth}}  {'verdict':<13} {'at least':>9} {'at most':>9} {'mean':>9}"
     ]
     for result in report["results"]:
         row = f"  {result['adversary']:<{width}}  {result['secret']:<{depth}}  {result['verdict']['outcome']:<13}"
         if "statistics" not in result:
             row += f"  {result['verdict']['reason']}"
         else:
-            numbers = (result["statistics"]["largest"], result["indifferentiability"]["upper"])
-            row += "".join(f" {_number(number):>9}" for number in (*numbers, result["statistics"]["mean"]))
+            numbers = (result["verdict"]["at_least"], result["verdict"]["at_most"], result["statistics"]["mean"])
+            row += "".join(f" {_number(number):>9}" for number in numbers)
         lines.append(row)
     return lines
 
@@ -102,19 +103,35 @@ def _result(report: Plain, result: Plain) -> list[str]:
         facts["secret"] = result["secret"]
     if "statistics" not in result:
         return _lines({**facts, "failed": f"no {_unit(report)} could be measured"})
-    numbers = result["statistics"]
-    shares = "   ".join(f"≥ {limit}: {share:.1%}" for limit, share in numbers["share_at_or_above"].items())
-    facts |= {
+    return _lines(facts | (_exact_facts(report, result) if result["exact"] else _random_facts(report, result)))
+
+
+def _shares(shares: Mapping[str, float]) -> str:
+    return "   ".join(f"≥ {limit}: {share:.1%}" for limit, share in shares.items())
+
+
+def _exact_facts(report: Plain, result: Plain) -> dict[str, str]:
+    numbers, unit = result["statistics"], _unit(report)
+    return {
         "distance": f"largest {_number(numbers['largest'])}   mean {_number(numbers['mean'])} ± "
         f"{_number(numbers['deviation'])}   ({result['distance']})",
-        "shares": f"of {_unit(report)}s at a distance   {shares}",
-        "predictions": f"{numbers['share_of_changed_predictions']:.1%} of {_unit(report)}s change the adversary's most "
-        "likely value",
+        "shares": f"of {unit}s at a distance   {_shares(numbers['share_at_or_above'])}",
+        "predictions": f"{numbers['share_of_changed_predictions']:.1%} of {unit}s change the adversary's most likely "
+        "value",
     }
-    if not result["exact"]:
-        facts["(ε, δ)"] = _epsilon_and_delta(report, result)
-        facts["noise floor"] = f"{_number(numbers['floor'])} on average: what sampling alone would show"
-    return _lines(facts)
+
+
+def _random_facts(report: Plain, result: Plain) -> dict[str, str]:
+    """Where chance plays a part: what is proven, and estimates beside what noise alone would show."""
+    numbers, verdict, unit = result["statistics"], result["verdict"], _unit(report)
+    return {
+        "distance": f"the largest is at least {_number(verdict['at_least'])} and at most {_number(verdict['at_most'])}"
+        f"   ({result['distance']})",
+        "estimates": f"mean {_number(numbers['mean'])}; sampling noise alone would show {_number(numbers['floor'])}",
+        "proven": f"{unit}s at a distance   {_shares(numbers['share_at_or_above'])}",
+        "possible": f"{unit}s at a distance   {_shares(numbers['share_possibly_at_or_above'])}",
+        "(ε, δ)": _epsilon_and_delta(report, result),
+    }
 
 
 def _epsilon_and_delta(report: Plain, result: Plain) -> str:
@@ -131,7 +148,8 @@ def _decades(result: Plain) -> list[str]:
     decades = result["statistics"]["by_decade"]
     total = sum(decade["count"] for decade in decades)
     labels = ["< 0.00001", *(f"≥ {decade['from']:.5f}".rstrip("0").rstrip(".") for decade in decades[1:])]
-    return ["  how far their own rows move the inference about them"] + [
+    what = "how far" if result["exact"] else "at least how far"
+    return [f"  {what} their own rows move the inference about them"] + [
         f"  {label:>10} {_bar(decade['count'] / total):<30} {decade['count']}"
         for label, decade in zip(labels, decades, strict=True)
     ]
@@ -150,12 +168,18 @@ def _worst(report: Plain, result: Plain, records: Mapping[int, Sequence[Mapping[
         for finding in report["findings"]
         if (finding["adversary"], finding["secret"]) == (result["adversary"], result["secret"])
     ]
-    moving = [finding for finding in mine if finding["failure"] is None and float(finding["distance"]) > 0]
-    worst = sorted(moving, key=lambda finding: (-float(finding["distance"]), finding["person"]))[:WORST]
+    moving = [finding for finding in mine if finding["failure"] is None and float(finding["lower"]) > 0]
+    order = sorted(moving, key=lambda one: (-float(one["lower"]), -float(one["distance"]), one["person"]))
+    worst = order[:WORST]
     if not worst:
-        return [f"  no {_unit(report)} moves it at all"]
+        return [f"  no {_unit(report)} {'moves it at all' if result['exact'] else 'is proven to move it at all'}"]
     heading = "person" if _unit(report) == "person" else "record"
-    lines = [f"  {_unit(report)}s that move it most", f"  {heading:>10}  distance  largest change of confidence"]
+    distance = "distance" if result["exact"] else "at least"
+    proven = "" if result["exact"] else ", proven"
+    lines = [
+        f"  {_unit(report)}s that move it most{proven}",
+        f"  {heading:>10}  {distance}  largest change of confidence",
+    ]
     return lines + [_worst_line(report, finding, labels, records) for finding in worst]
 
 
@@ -167,9 +191,9 @@ def _worst_line(
     if finding["present"] is not None:
         value = int(np.argmax(np.abs(np.subtract(finding["present"], finding["absent"]))))
         change = f"{labels[value]}: {finding['present'][value]:.3f} with, {finding['absent'][value]:.3f} without"
-    rows = f"   rows {', '.join(map(str, finding['rows']))}" if _unit(report) == "person" else ""
+    rows = f"   {rows_in_words(finding['rows'])}" if _unit(report) == "person" else ""
     raw = "".join(f"   {dict(row)}" for row in records.get(finding["person"], ()))
-    return f"  {name:>10}  {_number(finding['distance']):<8}  {change}{rows}{raw}"
+    return f"  {name:>10}  {_number(finding['lower']):<8}  {change}{rows}{raw}"
 
 
 def _small_print(report: Plain) -> list[str]:

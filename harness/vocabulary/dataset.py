@@ -143,7 +143,10 @@ class Dataset:
     def from_csv(
         cls, path: str | Path, schema: Schema, missing: Missing = "error", missing_values: Sequence[str] = ("",)
     ) -> Dataset:
-        """D from a CSV file in UTF-8, with any of the usual delimiters; quotes mean nothing, gaps do."""
+        """D from a CSV file in UTF-8, with any of the usual delimiters.
+
+        Quotes are ordinary characters; empty cells are missing.
+        """
         path = Path(path)
         frame = with_numbers(csv_frame(path, needed_columns(schema), missing_values), schema, path)
         return cls._from_frame_of(path, frame, schema, missing)

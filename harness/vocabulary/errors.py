@@ -22,9 +22,9 @@ class HarnessError(Exception):
 
     def within(self, where: str) -> Self:
         """The same error with its place named first: `where: message`."""
-        told = copy.copy(self)
-        told.args = (f"{where}: {self}",)
-        return told
+        placed = copy.copy(self)
+        placed.args = (f"{where}: {self}",)
+        return placed
 
 
 class InputError(HarnessError):
@@ -48,6 +48,14 @@ class OracleError(HarnessError):
 
 class ReleaseError(OracleError):
     """The oracle's reply cannot be read as a release of the data it was given."""
+
+
+def message_of(error: BaseException) -> str:
+    """What somebody's exception says, in one line and never long."""
+    try:
+        return " ".join(str(error).split())[:300]
+    except Exception:
+        return "(its message cannot be printed)"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -159,12 +159,6 @@ class Hierarchy:
             raise InputError("no names given; a common ancestor needs at least one")
         return reduce(self._meet, distinct)
 
-    def path_length(self, one: str, other: str) -> int:
-        """Edges between two nodes: the ground distance d_uv of v1's Figure 2."""
-        depth = self._depths
-        meeting = self._meet(self._checked(one), self._checked(other))
-        return depth[one] + depth[other] - 2 * depth[meeting]
-
     def _meet(self, one: str, other: str) -> str:
         depth, parents = self._depths, self._parents
         while one != other:

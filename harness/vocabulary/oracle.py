@@ -30,12 +30,13 @@ class Card:
     row_order_invariant: bool = False  # vouches that the order of rows makes no difference, whatever the table
     max_draws: int | None = None  # per ask
     noise_epsilon: float | None = None  # the differential privacy it claims, if it claims any
+    noise_delta: float | None = None  # the δ of (ε, δ)-differential privacy; None: pure, δ = 0
 
     @property
     def title(self) -> str:
         """Name and version as a terminal may print them: the vendor chose them."""
-        said = f"{self.name} {self.version}".rstrip()[:200]
-        return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in said)
+        title = f"{self.name} {self.version}".rstrip()[:200]
+        return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in title)
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,15 +124,17 @@ class Column:
 
     def summary(self) -> dict[str, Any]:
         """The declaration as plain data: what differs from the defaults."""
-        said: dict[str, Any] = {"kind": self.kind}
+        summary: dict[str, Any] = {"kind": self.kind}
         if self.hierarchy is not None:
-            said["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
+            summary["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
         if self.order:
-            said["order"] = list(self.order)
-        said |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
+            summary["order"] = list(self.order)
+        summary |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
         if self.edges:
-            said["edges"] = list(self.edges)
-        return said | ({"binning": self.binning} if self.bins else {}) | ({"edge": self.edge} if self.is_binned else {})
+            summary["edges"] = list(self.edges)
+        return (
+            summary | ({"binning": self.binning} if self.bins else {}) | ({"edge": self.edge} if self.is_binned else {})
+        )
 
     def untyped(self, texts: Iterable[object] = ()) -> Reading:
         """How raw texts are typed before the domain is known; dates are looked at together for day and month."""

@@ -139,10 +139,19 @@ class Table:
     @cached_property
     def row_order_invariant_digest(self) -> str:
         """The same for tables that differ only in the order of their rows or columns."""
+        columns, order = self._alphabetic()
+        return _hashed([(name, cells.taking(order)) for name, cells in columns])
+
+    def in_canonical_order(self) -> Table:
+        """The same rows in an order that depends on nothing but the rows."""
+        return self.taking(self._alphabetic()[1])
+
+    def _alphabetic(self) -> tuple[list[tuple[str, Cells]], npt.NDArray[np.intp]]:
+        """The columns by name, with their palettes in order, and the order of the rows by them."""
         columns = [(name, cells.alphabetic()) for name, cells in zip(self.names, self.columns, strict=True)]
         columns.sort(key=lambda column: column[0])
         order = np.lexsort([cells.codes for _, cells in columns]) if columns else np.zeros(0, dtype=np.intp)
-        return _hashed([(name, cells.taking(order)) for name, cells in columns])
+        return columns, order
 
 
 def _hashed(columns: Sequence[tuple[str, Cells]]) -> str:

@@ -38,23 +38,22 @@ class Command:
     """Runs a command for every release: the table as CSV on its standard input, its release on its output.
 
     `{input}` and `{output}` in the command stand for files in a private folder and replace the stream of that
-    side; `{seed}` stands for the seed of the draw. `columns` names the columns of a release without a header.
-    A release of more than 16 MiB needs a larger `max_reply_bytes`.
+    side; `{seed}` stands for the seed of the draw.
     """
 
     def __init__(
         self,
-        command: str | Sequence[str],
+        command: str | Sequence[str],  # the program and its words, as one text or a list; no shell reads them
         *,
-        delimiter: str | None = None,
-        columns: Sequence[str] = (),
-        timeout: float = 60.0,
-        max_reply_bytes: int = CSV_BYTES,
-        memory: int | None = None,
-        env: Mapping[str, str] | None = None,
-        cwd: str | None = None,
-        randomized: bool | None = None,
-        name: str | None = None,
+        delimiter: str | None = None,  # between the cells of a release (None: found out)
+        columns: Sequence[str] = (),  # names of the columns of a release that has no header
+        timeout: float = 60.0,  # seconds that one run may take
+        max_reply_bytes: int = CSV_BYTES,  # largest release that is accepted, in bytes
+        memory: int | None = None,  # bytes of address space that the command gets (None: no limit)
+        env: Mapping[str, str] | None = None,  # environment variables to add
+        cwd: str | None = None,  # folder to run in (that of the audit.toml, or the current one)
+        randomized: bool | None = None,  # equal questions may get other answers (None: tried out, or true with {seed})
+        name: str | None = None,  # how reports call it (the name of the program)
     ) -> None:
         self._recipe = (command, {
             "delimiter": delimiter, "columns": columns, "timeout": timeout, "max_reply_bytes": max_reply_bytes,

@@ -46,24 +46,19 @@ Some = TypeVar("Some")
 
 
 class GrpcOracle:
-    """The oracle at grpc://host:port or grpcs://host:port; may be asked by many threads at once.
-
-    `token_env` names the environment variable that holds the token. `ca` is a file of certificates to trust
-    instead of the system's; `cert` and `key` identify this side (mutual TLS). `timeout` is how many seconds
-    may be waited for one answer, not counting what the asker does between its releases.
-    """
+    """The oracle at grpc://host:port or grpcs://host:port; may be asked by many threads at once."""
 
     def __init__(
         self,
-        address: str,
+        address: str,  # grpc://host:port, or grpcs://host:port for TLS
         *,
-        token_env: str | None = None,
-        ca: str | None = None,
-        cert: str | None = None,
-        key: str | None = None,
-        server_name: str | None = None,
-        timeout: float = 300.0,
-        max_reply_bytes: int = messages.MOST_BYTES,
+        token_env: str | None = None,  # environment variable that holds the token to present
+        ca: str | None = None,  # file of certificates to trust instead of the system's
+        cert: str | None = None,  # file with the certificate of this side (mutual TLS)
+        key: str | None = None,  # file with the key of that certificate
+        server_name: str | None = None,  # name in the server's certificate, where it is not the host's
+        timeout: float = 300.0,  # seconds to wait for one answer, without what the asker does between its releases
+        max_reply_bytes: int = messages.MOST_BYTES,  # largest release that is accepted, in bytes
     ) -> None:
         self._recipe = (address, {
             "token_env": token_env, "ca": ca, "cert": cert, "key": key, "server_name": server_name,

@@ -23,15 +23,15 @@ SMALL = 1 << 20  # bytes of a card, a digest or a problem
 
 
 class HttpOracle:
-    """The oracle at an address; may be asked by many threads at once.
-
-    `encoding` "auto" takes protobuf where the server has it. `timeout` is how many seconds an answer may take in
-    all, `max_reply_bytes` how large a release may be. What else a connection needs are the options of web.Web:
-    `token_env`, `ca`, `cert`, `key`, `headers`.
-    """
+    """The oracle at an address; may be asked by many threads at once."""
 
     def __init__(
-        self, address: str, *, encoding: Encoding = "auto", max_reply_bytes: int | None = None, **web: Any
+        self,
+        address: str,  # where the server is, such as https://anonymizer.example
+        *,
+        encoding: Encoding = "auto",  # "protobuf", "json", or "auto": protobuf where the server has it
+        max_reply_bytes: int | None = None,  # largest release that is accepted, in bytes (None: 128 MiB, JSON 8)
+        **web: Any,  # the options of Web
     ) -> None:
         if encoding not in get_args(Encoding):
             hint = did_you_mean(str(encoding), get_args(Encoding))

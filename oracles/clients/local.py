@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.vocabulary.errors import InputError, OracleError
+from harness.vocabulary.errors import InputError, OracleError, message_of
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import as_release
 from harness.vocabulary.table import Table
@@ -47,19 +47,11 @@ class Local:
             return self.function(ask.table.to_frame(), **randomness, **self.options)
         except (Exception, SystemExit) as error:  # one that leaves by sys.exit must not end the audit as "holds"
             raise OracleError(
-                f"the anonymizer raised {type(error).__name__}: {_message(error)}{_where(error)}"
+                f"the anonymizer raised {type(error).__name__}: {message_of(error)}{_where(error)}"
             ) from error
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def _message(error: BaseException) -> str:
-    """What an exception says, in one line and never long."""
-    try:
-        return " ".join(str(error).split())[:300]
-    except Exception:
-        return "(it cannot even say what)"
 
 
 def _where(error: BaseException) -> str:

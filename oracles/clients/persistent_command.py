@@ -27,22 +27,18 @@ STARTING = 60.0  # seconds until a process has introduced itself: it may have mu
 
 
 class PersistentCommand:
-    """A command that answers frames; started without a shell, and started again after it ended.
-
-    `processes` of them answer as many questions at once. `timeout` is how many seconds may be waited for one
-    answer (at most 60 for the first, its card), `memory` how many bytes of address space each process gets.
-    """
+    """A command that answers frames; started without a shell, and started again after it ended."""
 
     def __init__(
         self,
-        command: str | Sequence[str],
+        command: str | Sequence[str],  # the program and its words, as one text or a list; no shell reads them
         *,
-        processes: int = 1,
-        timeout: float = 300.0,
-        max_reply_bytes: int = messages.MOST_BYTES,
-        memory: int | None = None,
-        env: Mapping[str, str] | None = None,
-        cwd: str | None = None,
+        processes: int = 1,  # how many of them answer at once
+        timeout: float = 300.0,  # seconds to wait for one answer; at most 60 for the first, its card
+        max_reply_bytes: int = messages.MOST_BYTES,  # largest release that is accepted, in bytes
+        memory: int | None = None,  # bytes of address space that each process gets (None: no limit)
+        env: Mapping[str, str] | None = None,  # environment variables to add
+        cwd: str | None = None,  # folder to run in (that of the audit.toml, or the current one)
     ) -> None:
         self._recipe = (command, {
             "processes": processes, "timeout": timeout, "max_reply_bytes": max_reply_bytes,

@@ -27,26 +27,23 @@ SEED_PLACES = ("query", "field", "header")
 class EndpointMapping:
     """How one service wants to be asked, as written under `plain` in audit.toml.
 
-    `field` names the form field that carries the table (else it is the raw body), `fields` what else the form
-    holds. `names` maps our columns to the service's. `seed` says where a seed goes: "query:seed", "field:seed" or
-    "header:X-Seed". JSON records stand under `request_key` and `reply_key` ("result.rows") or are the whole body.
-    A 202 with a Location is asked every `interval` seconds, at most `deadline` seconds.
+    A reply 202 with a Location is asked again until the release is there.
     """
 
-    path: str = ""
-    method: Literal["POST", "PUT"] = "POST"
-    format: Format = "csv"
-    field: str | None = None
-    fields: Mapping[str, str] | None = None
-    names: Mapping[str, str] | None = None
-    headers: Mapping[str, str] | None = None
-    seed: str | None = None
-    delimiter: str | None = None
-    columns: Sequence[str] = ()
-    request_key: str | None = None
-    reply_key: str | None = None
-    interval: float = 1.0
-    deadline: float = 600.0
+    path: str = ""  # behind the address
+    method: Literal["POST", "PUT"] = "POST"  # of the request
+    format: Format = "csv"  # of both tables: "csv", or "json" for a list of records
+    field: str | None = None  # form field that carries the table (None: it is the raw body)
+    fields: Mapping[str, str] | None = None  # what else the form holds
+    names: Mapping[str, str] | None = None  # our columns and what the service calls them
+    headers: Mapping[str, str] | None = None  # further headers of every request
+    seed: str | None = None  # where the seed goes: "query:NAME", "field:NAME" or "header:NAME" (None: there is no seed)
+    delimiter: str | None = None  # between the cells of a CSV release (None: found out)
+    columns: Sequence[str] = ()  # names of the columns of a CSV release that has no header
+    request_key: str | None = None  # key under which the JSON records are sent (None: they are the whole body)
+    reply_key: str | None = None  # key under which they come back, such as "result.rows" (None: likewise)
+    interval: float = 1.0  # seconds between two looks after a 202
+    deadline: float = 600.0  # seconds to wait for a release after a 202
 
     @classmethod
     def of(cls, declaration: Mapping[str, Any]) -> EndpointMapping:
@@ -88,13 +85,13 @@ class TableApi:
 
     def __init__(
         self,
-        address: str,
+        address: str,  # where the service is
         *,
-        plain: Mapping[str, Any],
-        randomized: bool | None = None,
-        name: str | None = None,
-        max_reply_bytes: int | None = None,
-        **web: Any,
+        plain: Mapping[str, Any],  # how it wants to be asked: the keys of EndpointMapping
+        randomized: bool | None = None,  # equal questions may get other answers (None: tried out, or true with a seed)
+        name: str | None = None,  # how reports call it (the address)
+        max_reply_bytes: int | None = None,  # largest release that is accepted, in bytes (None: 16 MiB, JSON 8)
+        **web: Any,  # the options of Web
     ) -> None:
         own = {"plain": plain, "randomized": randomized, "name": name, "max_reply_bytes": max_reply_bytes}
         self._recipe = address, {**web, **own}

@@ -74,14 +74,14 @@ class Web:
 
     def __init__(
         self,
-        base: str,
+        base: str,  # the address
         *,
-        timeout: float = 300.0,
-        ca: str | None = None,
-        cert: str | None = None,
-        key: str | None = None,
-        token_env: str | None = None,
-        headers: Mapping[str, str] | None = None,
+        timeout: float = 300.0,  # seconds that one answer may take in all
+        ca: str | None = None,  # file of certificates to trust instead of the system's
+        cert: str | None = None,  # file with the certificate of this side (mutual TLS)
+        key: str | None = None,  # file with the key of that certificate
+        token_env: str | None = None,  # environment variable that holds the token to present
+        headers: Mapping[str, str] | None = None,  # further headers of every request
     ) -> None:
         self.base, self.timeout = _base(base), timeout
         self._verify: str | bool = _existing("ca", ca) if ca else True

@@ -73,7 +73,7 @@ class Leaky:
     values by column instead.
     """
 
-    record: int | Mapping[str, Any] = 0
+    record: int | Mapping[str, Any] = 0  # number of the record in D, or its values by column
 
     def __post_init__(self) -> None:
         number = isinstance(self.record, int) and not isinstance(self.record, bool) and self.record >= 0

@@ -108,7 +108,7 @@ class Laplace:
     Equal seeds mean equal noise, whatever the table: the two sides of a record are coupled.
     """
 
-    noise_epsilon: float = 1.0
+    noise_epsilon: float = 1.0  # the noise of each count is Lap(1/noise_epsilon)
     _groups: Remembered[Groups] = field(init=False, repr=False, compare=False)
     _noise: _Noise = field(init=False, repr=False, compare=False)
 
@@ -178,7 +178,7 @@ class NoisyTable:
     Which combinations occur is released as it is, so this is not differentially private: an audit should see it.
     """
 
-    noise_epsilon: float = 1.0
+    noise_epsilon: float = 1.0  # the noise of each count is Lap(1/noise_epsilon)
     _groups: Remembered[Groups] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

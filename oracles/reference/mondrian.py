@@ -52,13 +52,13 @@ class Mondrian:
     less one row takes a fraction of the time; the releases are the same.
     """
 
-    k: int | None = None
-    l: int | None = None  # noqa: E741
-    diversity: Diversity = "probability"
-    t: float | None = None
-    cells: Style = "ranges"
-    infeasible: Infeasible = "generalise"
-    incremental: bool = True
+    k: int | None = None  # least rows of a class (None: 5, but 1 beside l or t)
+    l: int | None = None  # diversity of the sensitive values of a class  # noqa: E741
+    diversity: Diversity = "probability"  # no value in more than 1/l of a class, or at least l "distinct" ones
+    t: float | None = None  # largest total variation of the sensitive values of a class from those of the table
+    cells: Style = "ranges"  # "ranges" of the members, or the "regions" between the cuts
+    infeasible: Infeasible = "generalise"  # what a table that breaks the rule as a whole is: suppressed, or an "error"
+    incremental: bool = True  # remember the run on D: D less one row takes less time, and the releases are the same
     _rule: Rule = field(init=False, repr=False, compare=False)
     _axes: Remembered[Axes] = field(init=False, repr=False, compare=False)
     _full: Remembered[FullRun | None] = field(init=False, repr=False, compare=False)

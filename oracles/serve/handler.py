@@ -17,7 +17,7 @@ from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import HarnessError, OracleError
 from harness.vocabulary.oracle import Ask, Oracle, Release
-from oracles.serve.shelf import Shelf
+from oracles.serve.dataset_cache import DatasetCache
 from oracles.wire import json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Description, Question, Refused
@@ -57,7 +57,7 @@ class Handler:
         self.oracle = oracle
         self.limits = limits or Limits()
         self._token = token
-        self._shelf = Shelf(self.limits.kept_bytes, self.limits.kept_seconds, clock)
+        self._cache = DatasetCache(self.limits.kept_bytes, self.limits.kept_seconds, clock)
         self._turns = threading.BoundedSemaphore(self.limits.concurrency)
         self._running = 0
         self._changed = threading.Condition()
@@ -78,14 +78,14 @@ class Handler:
     def put(self, digest: str, pieces: Iterable[bytes], *, form: str = "protobuf", size: int = 0) -> str:
         """Keep the dataset that the pieces make up, in protobuf or JSON form; the digest it is kept under."""
         with self._refusing("put"), self._counted():
-            if self._shelf.take(digest) is not None:  # what the caller is still sending need not be looked at
+            if self._cache.take(digest) is not None:  # what the caller is still sending need not be looked at
                 return digest
             body = _gathered(pieces, size, self.limits.dataset_bytes)
             actual = messages.digest_of(body)
             if actual != digest:
                 raise Refused(f"the data has the digest {actual}, not {digest[:80]!r}", code="INVALID")
             data = self._read(body, form)
-            self._shelf.put(digest, data, len(body) + 16 * data.size * len(data.table.columns))
+            self._cache.put(digest, data, len(body) + 16 * data.size * len(data.table.columns))
             return digest
 
     def _read(self, body: bytes, form: str) -> Dataset:
@@ -120,7 +120,7 @@ class Handler:
     def _ask(self, question: Question) -> Ask:
         data = question.data
         if isinstance(data, str):
-            dataset = self._shelf.take(data)
+            dataset = self._cache.take(data)
             if dataset is None:
                 raise Refused("nothing is kept under this digest; put the data again", code="UNKNOWN_DATA")
             data = dataset

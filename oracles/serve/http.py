@@ -187,7 +187,7 @@ class _Exchange(BaseHTTPRequestHandler):
         """What performs this request; refused if the path is unknown or the caller has not the token."""
         perform: Callable[[], None] | None = routes.get(self.path)
         if perform is None:
-            raise _NotHere(f"there is no {self.command} {self.path[:100]!r} here")
+            raise _UnknownPath(f"there is no {self.command} {self.path[:100]!r} here")
         if self.path not in ("/healthz", "/v1/openapi.json"):
             self.server.handler.admit(self.headers.get("Authorization"))
         return perform
@@ -250,7 +250,7 @@ class _Exchange(BaseHTTPRequestHandler):
     def _given(self) -> str:
         kind = str(self.headers.get("Content-Type", "")).partition(";")[0].strip().lower()
         if kind not in (PROTOBUF, JSON):
-            raise _OtherForm(f"the content type {kind[:80]!r} is not spoken here; use {JSON} or {PROTOBUF}")
+            raise _UnknownContentType(f"the content type {kind[:80]!r} is not spoken here; use {JSON} or {PROTOBUF}")
         return kind
 
     def _accepted(self) -> str:
@@ -323,7 +323,7 @@ class _Exchange(BaseHTTPRequestHandler):
         headers = {} if refused.retry_after is None else {"Retry-After": str(max(1, round(refused.retry_after)))}
         if refused.code == "UNAUTHENTICATED":
             headers["WWW-Authenticate"] = "Bearer"
-        status = refused.status if isinstance(refused, _Unspoken) else STATUS[refused.code]
+        status = refused.status if isinstance(refused, _Unsupported) else STATUS[refused.code]
         if self._accepted() == JSON:
             self._send(status, JSON, json_form.dumped(json_form.json_problem(refused)), headers)
         else:
@@ -347,7 +347,7 @@ class _Exchange(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
 
-class _Unspoken(Refused):
+class _Unsupported(Refused):
     """Refused as UNSUPPORTED, with an HTTP status of its own."""
 
     status = 501
@@ -356,13 +356,13 @@ class _Unspoken(Refused):
         super().__init__(message, code="UNSUPPORTED")
 
 
-class _OtherForm(_Unspoken):
+class _UnknownContentType(_Unsupported):
     """The request is neither JSON nor protobuf."""
 
     status = 415
 
 
-class _NotHere(_Unspoken):
+class _UnknownPath(_Unsupported):
     """There is no such path."""
 
     status = 404

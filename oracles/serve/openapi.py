@@ -87,6 +87,7 @@ def _schemas() -> dict[str, Any]:
             {"name": {"type": "string", "minLength": 1}, "releases": {"enum": ["microdata", "predictions"]}},
             version=TEXT, randomized=TRUTH, seedable=TRUTH, keeps_data=TRUTH,
             max_draws={"type": "integer", "minimum": 1}, noise_epsilon={"type": "number", "exclusiveMinimum": 0},
+            noise_delta={"type": "number", "minimum": 0, "exclusiveMaximum": 1},
         ),
         "Description": _object({"protocol": _ref("Version"), "card": _ref("Card")}, request_bytes=WHOLE),
         "Declaration": _object(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.hierarchy import Hierarchy
 from harness.vocabulary.schema import MISSING, Column, Schema
 from harness.vocabulary.values import Kind, Raw, Reading, Span
@@ -16,6 +16,9 @@ Closed = Literal["both", "left", "right", "neither"]
 EPOCH = 719_163  # the ordinal of 1970-01-01
 EXACT = 2**53  # floats tell whole numbers apart up to here
 LAST_DAY = 3_652_059  # the ordinal of 9999-12-31
+KINDS = {  # of columns, as the protocol numbers them; 0 is none
+    name.removeprefix("KIND_").lower(): number for name, number in pb.Declaration.Kind.items() if number
+}
 
 
 def pack_schema(data: Dataset) -> pb.Schema:
@@ -28,7 +31,7 @@ def pack_schema(data: Dataset) -> pb.Schema:
 def _pack(column: Column, reading: Reading) -> pb.Declaration:
     return pb.Declaration(
         name=column.name,
-        kind=f"KIND_{column.kind.upper()}",
+        kind=_packed_kind(column),
         order=column.order,
         hierarchy=[pb.Path(names=path) for path in paths_of(column)],
         notation=reading.notation,  # of dates: what all of D's together decided
@@ -36,6 +39,13 @@ def _pack(column: Column, reading: Reading) -> pb.Declaration:
         points=column.points,
         domain=pack_domain(column.name, reading.domain),
     )
+
+
+def _packed_kind(column: Column) -> str:
+    if column.kind not in KINDS:
+        hint = did_you_mean(column.kind, KINDS)
+        raise InputError(f"column {column.name!r}: kind {column.kind!r} cannot be sent to another machine; {hint}")
+    return f"KIND_{column.kind.upper()}"
 
 
 def paths_of(column: Column) -> list[tuple[str, ...]]:
@@ -54,7 +64,7 @@ def unpack_schema(message: pb.Schema) -> tuple[Schema, list[list[Raw]]]:
 
 
 def _unpack(message: pb.Declaration) -> Column:
-    kinds: dict[int, Kind] = {pb.Declaration.Kind.Value(f"KIND_{kind.upper()}"): kind for kind in get_args(Kind)}
+    kinds = {number: kind for kind, number in KINDS.items()}
     sides: dict[int, Closed] = {
         pb.Declaration.Closed.Value(f"CLOSED_{side.upper()}"): side for side in get_args(Closed)
     }
@@ -62,7 +72,7 @@ def _unpack(message: pb.Declaration) -> Column:
         raise InputError(f"column {message.name!r}: kind {message.kind} is not known; expected {sorted(kinds)}")
     return column_of(
         message.name,
-        kinds[message.kind],
+        cast(Kind, kinds[message.kind]),
         order=tuple(message.order),
         paths=[tuple(path.names) for path in message.hierarchy],
         notation=message.notation if message.HasField("notation") else None,

@@ -68,7 +68,7 @@ def _no_constant(word: str) -> NoReturn:
 
 def json_description(description: Description) -> dict[str, Any]:
     card = description.card
-    optional = {key: getattr(card, key) for key in ("randomized", "max_draws", "noise_epsilon")}
+    optional = {key: getattr(card, key) for key in ("randomized", "max_draws", "noise_epsilon", "noise_delta")}
     return {
         "protocol": {"major": description.protocol[0], "minor": description.protocol[1]},
         "card": {
@@ -92,7 +92,7 @@ def read_description(message: Mapping[str, Any]) -> Description:
     name, releases = card.get("name"), card.get("releases")
     if not isinstance(name, str) or not name or releases not in ("microdata", "predictions"):
         raise ReleaseError('its card must say a name, and releases as "microdata" or "predictions"')
-    epsilon = card.get("noise_epsilon")
+    epsilon, delta = card.get("noise_epsilon"), card.get("noise_delta")
     draws = card.get("max_draws")
     read = Card(
         name=name,
@@ -104,6 +104,7 @@ def read_description(message: Mapping[str, Any]) -> Description:
         in_process=False,
         max_draws=None if draws is None else whole_of(draws, "max_draws"),
         noise_epsilon=None if epsilon is None else number_of(epsilon, "noise_epsilon"),
+        noise_delta=None if delta is None else number_of(delta, "noise_delta"),
     )
     size = whole_of(message.get("request_bytes", 0), "request_bytes") or MESSAGE_BYTES
     return Description(checked_card(read), size, (major, minor))

@@ -158,6 +158,7 @@ def pack_description(description: Description) -> pb.DescribeReply:
         keeps_data=card.keeps_data,
         max_draws=card.max_draws,
         noise_epsilon=card.noise_epsilon,
+        noise_delta=card.noise_delta,
     )
     major, minor = description.protocol
     return pb.DescribeReply(
@@ -182,6 +183,7 @@ def unpack_description(message: pb.DescribeReply) -> Description:
         in_process=False,
         max_draws=card.max_draws if card.HasField("max_draws") else None,
         noise_epsilon=card.noise_epsilon if card.HasField("noise_epsilon") else None,
+        noise_delta=card.noise_delta if card.HasField("noise_delta") else None,
     )
     return Description(
         checked_card(read), message.request_bytes or MESSAGE_BYTES, (message.protocol.major, message.protocol.minor)
@@ -196,6 +198,8 @@ def checked_card(card: Card) -> Card:
         raise ReleaseError(f"its card allows {card.max_draws} draws per question; expected at least 1")
     if card.noise_epsilon is not None and not 0 < card.noise_epsilon < math.inf:
         raise ReleaseError(f"its card claims a noise_epsilon of {card.noise_epsilon}; expected a positive number")
+    if card.noise_delta is not None and not 0 <= card.noise_delta < 1:
+        raise ReleaseError(f"its card claims a noise_delta of {card.noise_delta}; expected a number from 0 to below 1")
     return card
 
 

@@ -1,6 +1,7 @@
 """audit.toml: every option reaches the plan, and the same audit comes from a file and from Python."""
 
 import inspect
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 import harness
 from harness.auditing.config import AuditFile, load
-from harness.auditing.options import OPTIONS
+from harness.auditing.options import OPTIONS, PLAN
+from harness.auditing.plan import Plan
 from oracles import as_oracle
 from tests.anonymizers import chunks
 from tests.small_audits import QUASI, table
@@ -123,3 +125,29 @@ def test_a_prior_from_a_file_beside_the_audit(folder: Path) -> None:
     by_file = audited(loaded(folder, '[inference]\nprior = { file = "prior.csv" }'))
     by_value = in_python(folder, prior={"flu": 0.6, "ulcer": 0.1, "none": 0.3})
     assert [one.distance for one in by_file.findings] == pytest.approx([one.distance for one in by_value.findings])
+
+
+def test_a_mistake_in_a_data_file_whose_name_begins_like_the_audits_still_names_the_audit(folder: Path) -> None:
+    (folder / "audit.toml.csv").write_text("age,sex\n1,F\n")
+    path = folder / "audit.toml"
+    path.write_text(HEAD.format(data="").replace("people.csv", "audit.toml.csv"))
+    with pytest.raises(harness.InputError) as error:
+        load(path)
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def test_the_options_of_a_plan_are_its_fields_keywords_of_the_call_and_parts_of_its_spec(folder: Path) -> None:
+    names = {option.name for option in PLAN}
+    assert names <= {field.name for field in fields(Plan)}
+    assert names <= set(inspect.signature(harness.audit).parameters)
+    assert {option.name for option in PLAN if option.plan} <= set(loaded(folder).plan.spec())
+
+
+def test_every_option_of_a_plan_reaches_it_from_the_file(folder: Path) -> None:
+    run = "[run]\ndraws = 7\nseed = 3\nrecords = 5\nadaptive = true\nblind = true"
+    plan = loaded(folder, run, "joint = true").plan
+    assert (plan.draws, plan.seed, plan.records, plan.adaptive, plan.blind, plan.joint) == (7, 3, 5, True, True, True)
+
+
+def test_workers_of_the_file_may_be_an_address(folder: Path) -> None:
+    assert loaded(folder, '[run]\nworkers = "local:4"').workers == "local:4"

@@ -1,5 +1,6 @@
 """Every distance in an audit: exact where nothing is random, and with what it can prove where f is."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 import harness
+from harness.measuring.divergence import FromFormula, divergence_named
 from tests.anonymizers import chunks, jittered
 from tests.small_audits import audit, table
 
@@ -105,6 +107,71 @@ class Raising:
 
     def spec(self) -> dict[str, Any]:
         return {}
+
+
+class Own:
+    """A user's own distance, half of the sum; subclasses break one part."""
+
+    name, describes, largest, proves = "mine", "half of the sum", 1.0, "upper"
+
+    def between(self, p: Any, q: Any) -> float:
+        return float(np.abs(p - q).sum() / 2)
+
+    def paired(self, x: Any, y: Any) -> Any:
+        return np.abs(x.draws - y.draws).sum(axis=1) / 2
+
+    def per_value(self, x: Any, y: Any) -> Any:
+        return np.array([self.between(x.draws.mean(axis=0), y.draws.mean(axis=0))])
+
+    def interval(self, *sides: Any, **options: Any) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def spec(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+def boom(*arguments: Any, **options: Any) -> Any:
+    raise KeyError("boom")
+
+
+@pytest.mark.parametrize("part", ["between", "paired", "per_value", "interval", "spec", "for_values"])
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_whatever_a_users_own_distance_raises_names_it(part: str, adaptive: bool) -> None:
+    f = chunks if part == "between" else jittered
+    broken = type("Broken", (Own,), {part: boom})()
+    with pytest.raises(harness.InputError, match="distance 'mine' raised KeyError: 'boom'"):
+        audit(f, distance=broken, draws=60, records=2, adaptive=adaptive and f is jittered, epsilon=1.5)
+
+
+@pytest.mark.parametrize("part", ["largest", "describes", "proves"])
+def test_a_property_of_a_users_own_distance_that_raises_names_it(part: str) -> None:
+    broken = type("Broken", (Own,), {part: property(boom)})()
+    with pytest.raises(harness.InputError, match="distance '(mine|Broken)' raised KeyError: 'boom'"):
+        audit(chunks, distance=broken)
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong"), [("interval", None), ("per_value", "far"), ("paired", {}), ("spec", 3), ("for_values", None)]
+)
+def test_what_a_users_own_distance_returns_in_error_names_it(part: str, wrong: Any) -> None:
+    broken = type("Broken", (Own,), {part: lambda *arguments, **options: wrong})()
+    with pytest.raises(
+        harness.InputError, match="distance 'mine' raised TypeError|'mine' raised ValueError|lacks name"
+    ):
+        audit(jittered, distance=broken, draws=60, records=2)
+
+
+def test_a_users_own_formula_that_raises_is_named() -> None:
+    formula = FromFormula("mine", "nothing", boom, largest=1.0)
+    with pytest.raises(harness.InputError, match="distance 'mine' raised KeyError: 'boom'"):
+        audit(chunks, distance=formula)
+
+
+def test_a_users_own_distance_is_identified_by_its_own_class_and_travels_to_workers() -> None:
+    plan = audit(chunks, distance=Own()).plain["plan"]["divergence"][0]
+    assert plan["identity"]["class"] == f"{__name__}:Own"
+    copied = pickle.loads(pickle.dumps(divergence_named(Own()).for_values(("a", "b"))))  # noqa: S301
+    assert copied.between(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1.0
 
 
 def test_a_users_own_distance_that_raises_is_named() -> None:

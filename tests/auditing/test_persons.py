@@ -201,3 +201,15 @@ def test_a_row_without_a_person_is_refused() -> None:
         audit(chunks, data, person="pid")
     with pytest.raises(harness.InputError, match="the data has no column 'patient'"):
         audit(chunks, data, person="patient")
+
+
+def test_a_person_with_one_row_is_named_with_one_row_where_the_anonymizer_fails() -> None:
+    def fails_without(data: pd.DataFrame) -> pd.DataFrame:
+        if 200 not in set(data["age"]) and len(data) == 11:
+            raise ValueError("she is missing")
+        return chunks(data)
+
+    people = table(12).assign(pid=["a", "b", "c", "c", *"defghijk"])
+    people.loc[5, "age"] = 200
+    with pytest.raises(harness.OracleError, match=r"person 4 \(row 5\)"):
+        audit(fails_without, people, person="pid")

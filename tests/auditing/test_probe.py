@@ -119,8 +119,8 @@ def test_equal_records_are_asked_about_once_if_the_oracle_vouches_for_order_and_
     data = pd.concat([table(10)] * 3, ignore_index=True)
     oracle = Counted(lambda frame: frame, row_order_invariant=True)
     report = audit(oracle, data)
-    probing = 2  # questions about a table of that size: does it repeat its answer?
-    assert oracle.asked.count(29) == probing + len(data.drop_duplicates())
+    probing, again = 2, 8  # questions about a table of that size: does it repeat its answer?
+    assert oracle.asked.count(29) == probing + len(data.drop_duplicates()) + again
     assert len(report.findings) == 30
     findings = [replace(finding, person=0, rows=(0,), row=0) for finding in report.findings]
     assert all(findings[index] == findings[index % 10] for index in range(30))
@@ -133,7 +133,7 @@ def test_equal_records_are_asked_about_one_by_one_if_not(
 ) -> None:
     oracle = Counted(f, row_order_invariant)
     report = audit(oracle, pd.concat([table(5)] * 2, ignore_index=True))
-    assert oracle.asked.count(9) == 2 + 10
+    assert oracle.asked.count(9) == 2 + 10 + 8
     assert any("order of rows makes no difference, but it does" in note for note in report.notes) == row_order_invariant
 
 
@@ -184,7 +184,7 @@ def test_drift_between_the_halves_of_independent_draws_is_noticed() -> None:
         return data.assign(sex=np.where(spoilt, "*", data["sex"]))
 
     notes = audit(drifting, table(12), draws=80, records=2).notes
-    assert any("its answers drift" in note for note in notes)
+    assert any("the answers of f drift" in note for note in notes)
 
 
 def test_an_oracle_that_changes_after_its_first_draws_of_the_whole_table_is_noticed() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 import harness
 from harness.auditing.events import OracleProfile
 from harness.auditing.plan import Claim, Plan
-from harness.auditing.select import FEWEST, equal_persons, riskiest, schedule, select
+from harness.auditing.select import FEWEST, equal_persons, riskiest, schedule, select, share_levels
 from harness.measuring.adversary import adversary_from
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.oracle import Ask, Card
@@ -32,19 +31,36 @@ PLAN = Plan(DATA, Claim(0.1), draws=5000, adaptive=True)
 
 
 @given(st.integers(2000, 10**6), st.integers(1, 10**4))
-def test_looks_double_and_spend_no_more_than_alpha_whatever_the_draws(draws: int, records: int) -> None:
+def test_looks_use_all_draws_and_spend_no_more_than_alpha(draws: int, records: int) -> None:
     looks = schedule(replace(PLAN, draws=draws), NOISY, records)
-    assert draws / 2 < looks[-1].draws <= draws
-    assert looks == schedule(replace(PLAN, draws=4 * draws), NOISY, records)[: len(looks)]
+    assert sum(look.draws for look in looks) == draws
     assert sum(look.alpha for look in looks) <= 0.05 / records * (1 + 1e-12)
     assert [look.number for look in looks] == list(range(1, len(looks) + 1))
-    assert all(later.draws == 2 * earlier.draws for earlier, later in pairwise(looks))
     assert looks[0].draws >= FEWEST
+    totals = np.cumsum([look.draws for look in looks])
+    assert all(look.draws <= total / 2 + 1 for look, total in zip(looks[1:], totals, strict=False))
+
+
+@given(st.integers(200, 10**4), st.integers(200, 10**5))
+def test_an_audit_that_is_given_more_draws_goes_on_from_the_looks_it_had(draws: int, more: int) -> None:
+    looks = schedule(replace(PLAN, draws=draws), NOISY, 40)
+    further = schedule(replace(PLAN, draws=draws + more), NOISY, 40, looks)
+    assert further[: len(looks)] == looks
+    assert sum(look.draws for look in further) == draws + more
+    assert schedule(replace(PLAN, draws=draws), NOISY, 40, looks) == looks
 
 
 def test_too_few_draws_to_settle_anybody_are_refused() -> None:
-    with pytest.raises(harness.InputError, match="no record can be settled with fewer than"):
+    with pytest.raises(harness.InputError, match="no record can be settled with draws = 60"):
         schedule(replace(PLAN, draws=60), NOISY, 1000)
+
+
+def test_nobody_shares_the_error_of_a_claim_that_holds_for_the_worst() -> None:
+    (fixed,) = schedule(replace(PLAN, adaptive=False), NOISY, 40)
+    assert fixed.alone == pytest.approx(0.05)
+    assert share_levels(PLAN, NOISY, 40).wager == pytest.approx(0.05 * (1 - 1 / 80))
+    some = share_levels(PLAN, NOISY, 20)  # a part of the persons proves nothing about all, but is counted
+    assert some.alone == some.wager == pytest.approx(0.05 / 2 / 20 / 2)
 
 
 def test_a_fixed_plan_looks_once_with_all_its_error() -> None:
@@ -87,9 +103,9 @@ def test_the_riskiest_are_those_whom_few_rows_cover() -> None:
 
 
 def test_a_budget_buys_the_riskiest_and_a_random_part() -> None:
-    plan = Plan(DATA, Claim(0.1), budget=21)
+    plan = Plan(DATA, Claim(0.1), budget=35)
     selected = select(plan, FIXED, None)
-    assert len(selected.persons) == 10  # 8 questions at the beginning and 1 at the end, f(D) twice
+    assert len(selected.persons) == 10  # 10 questions at the beginning and 13 at the end, f(D) twice
     assert selected.random == plan.at_random(5)
     others = [person for person in riskiest(DATA, None).tolist() if person not in selected.random][:5]
     assert set(selected.persons) == {*selected.random, *others}
@@ -107,17 +123,17 @@ def test_an_audit_with_a_budget_certifies_with_its_random_part_only() -> None:
         asked.append(1)
         return data.assign(age="*", sex="*")
 
-    report = audit(hiding, table(200), epsilon=0.5, budget=71)
+    report = audit(hiding, table(200), epsilon=0.5, budget=85)
     assert report.verdict.outcome is harness.Outcome.INCONCLUSIVE
     assert report.verdict.certificate is not None
     assert report.verdict.certificate.examined == 30
     assert len(report.findings) == 60
-    assert len(asked) == 71
+    assert len(asked) == 85
 
 
 def test_a_budget_that_buys_nothing_is_refused() -> None:
-    with pytest.raises(harness.InputError, match="a budget of 11 calls buys no record; this audit needs at least 12"):
-        audit(lambda data: data, budget=11)
+    with pytest.raises(harness.InputError, match="a budget of 25 calls buys no record; this audit needs at least 26"):
+        audit(lambda data: data, budget=25)
 
 
 class Few:

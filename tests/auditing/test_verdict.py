@@ -40,7 +40,8 @@ def test_a_distance_of_exactly_epsilon_violates() -> None:
 def test_one_lower_bound_at_epsilon_violates_and_names_its_witness() -> None:
     findings = [finding(0, 0.2, 0.05, 0.4), finding(1, 0.15, 0.12, 0.2)]
     verdict = judge(findings, Claim(0.1), 2)
-    assert (verdict.outcome, verdict.witness, verdict.epsilon) == (Outcome.VIOLATED, 1, 0.2)
+    assert (verdict.outcome, verdict.witness) == (Outcome.VIOLATED, 1)
+    assert (verdict.at_least, verdict.at_most, verdict.epsilon) == (0.12, 0.4, 0.4)
     assert "record 1" in verdict.reason
 
 
@@ -66,7 +67,7 @@ def test_299_clean_records_at_random_certify_one_percent() -> None:
     verdict = judge([finding(index, 0.0) for index in range(299)], Claim(0.1), 10**6, random=range(299))
     assert verdict.certificate is not None
     assert verdict.certificate.share <= 0.01
-    assert "at most 1.00% of all records do not keep it" in verdict.reason
+    assert "at most 0.9967 % of all records do not keep it" in verdict.reason
 
 
 def test_records_chosen_for_their_risk_certify_nothing() -> None:
@@ -76,10 +77,12 @@ def test_records_chosen_for_their_risk_certify_nothing() -> None:
 def test_with_delta_a_randomized_record_is_judged_by_its_tail() -> None:
     claim = Claim(0.1, delta=0.2)
     rare = dataclasses.replace(finding(0, 0.15, 0.11, 0.19, draws=100), delta_at_epsilon=Limits(0.05, 0.01, 0.15))
-    often = dataclasses.replace(rare, delta_at_epsilon=Limits(0.5, 0.4, 0.6))
+    noisy = dataclasses.replace(rare, delta_at_epsilon=Limits(0.5, 0.4, 0.6))
+    often = dataclasses.replace(noisy, delta_beyond_noise=0.3)
+    independent = dataclasses.replace(noisy, coupled=False)
     unsure = dataclasses.replace(rare, delta_at_epsilon=Limits(0.18, 0.1, 0.3))
-    outcomes = [judge([each], claim, 1).outcome for each in (rare, often, unsure)]
-    assert outcomes == [Outcome.HOLDS, Outcome.VIOLATED, Outcome.INCONCLUSIVE]
+    outcomes = [judge([each], claim, 1).outcome for each in (rare, often, independent, noisy, unsure)]
+    assert outcomes == [Outcome.HOLDS, Outcome.VIOLATED, Outcome.VIOLATED, Outcome.INCONCLUSIVE, Outcome.INCONCLUSIVE]
 
 
 def test_without_chance_delta_makes_no_difference() -> None:

@@ -83,7 +83,9 @@ def _ours(watch: Stopwatch, examine: Examination, full: Mondrian, index: int) ->
     without = watch("predict", lambda: fitted.predict(features.target(target.raws)))
     side = Side(examine.look, "both", f_is_random=False)
     with_her = watch("the same of f(D)", lambda: infer(plan, [0], examine.present[0], [target], side))
-    sides = Samples(with_her.samples((0, 0), 0)), Samples(without[None])
+    said = with_her.prediction((0, 0), 0).samples
+    assert said is not None
+    sides = Samples(said), Samples(without[None])
     estimate = watch(
         "compare", lambda: compare(plan.divergences[0], *sides, alpha=examine.look.alpha, coupled=True, exact=True)
     )

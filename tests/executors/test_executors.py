@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.executors import Cluster, Mapper, Processes, Serial, Threads, choose_executor
+from harness.executors import SCHEMES, Cluster, Mapper, Processes, Serial, Threads, choose_executor, workers_at_once
 from harness.executors.in_process import WINDOW
 from harness.executors.mapper import Answer, Pace
 from harness.executors.processes import MOST
@@ -256,15 +256,15 @@ def test_an_unexpected_error_says_where_in_the_worker_it_happened() -> None:
 
 def test_quick_items_travel_many_at_a_time_and_slow_ones_alone() -> None:
     pace = Pace(MOST)
-    assert pace.items_in(0.2) == 1
+    assert pace.items_for(0.2) == 1
     pace.add(Answer(None, None, 0.01))
-    assert pace.items_in(0.2) == 20
+    assert pace.items_for(0.2) == 20
     for _ in range(50):
         pace.add(Answer(None, None, 1e-9))
-    assert pace.items_in(0.2) == MOST
+    assert pace.items_for(0.2) == MOST
     for _ in range(50):
         pace.add(Answer(None, None, 60.0))
-    assert pace.items_in(0.2) == 1
+    assert pace.items_for(0.2) == 1
 
 
 @pytest.mark.parametrize("address", ["", "scheduler", "scheduler:8786", "local:", "local:0", "local:-1", "local:two"])
@@ -284,7 +284,16 @@ def test_oracles_that_compute_here_get_processes_and_those_that_are_waited_for_t
 
 
 def test_a_cluster_that_is_named_does_the_work() -> None:
-    assert choose_executor(2, in_process=True, cluster="local:4") == Cluster("local:4")
+    for address in ("local:4", "tcp://scheduler:8786"):
+        assert choose_executor(address, in_process=True) == Cluster(address)
+    with pytest.raises(InputError, match="no executor has such an address; did you mean 'local'"):
+        choose_executor("locall:4", in_process=True)
+
+
+def test_a_new_executor_is_one_entry_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCHEMES, "batch", lambda address: Serial())
+    assert choose_executor("batch:queue", in_process=True) == Serial()
+    assert [workers_at_once(each) for each in (Serial(), Threads(3), Cluster("local:4"))] == [1, 3, 4]
 
 
 @pytest.mark.parametrize("workers", [0, -1, True, 2.0, "2", None])

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 NUMBERS = ["scaling", "bounds", "binary", "quantiles-before", "quantiles", "tf"]
+CATEGORIES = ["hot", "binary", "hot-cells", "tf"]
+NAMES = [*(f"{numbers}-{part}" for numbers in NUMBERS for part in CATEGORIES), "one-class", "fill-parent", "fill-child"]
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,10 @@ def test_along_a_hierarchy_it_is_the_linear_programme_with_path_lengths(
 ) -> None:
     tree, labels = chosen
     p, q = data.draw(pairs_over(len(labels)))
-    lengths = np.array([[float(tree.path_length(one, other)) for other in labels] for one in labels])
+    paths = [set(tree.path(label)) for label in labels]
+    lengths = np.array(
+        [[float(len(one ^ other)) for other in paths] for one in paths]
+    )  # edges: nodes that only one has
     assert distance("emd", p, q, chosen) == pytest.approx(programme(p, q, lengths), abs=1e-9)
     assert divergence_named({"name": "emd", "ground": tree}).for_values(labels).largest == lengths.max()
 

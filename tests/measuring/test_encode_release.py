@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -14,13 +15,16 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 
 from harness.measuring.encode_release import encode
-from harness.measuring.encoding import ENCODINGS, encoder_named
-from harness.measuring.features import Encoder
+from harness.measuring.encoding import ENCODINGS, PairEncoder, QuantilesBeforeEncoder, encoder_named
+from harness.measuring.encoding.categories import Hot
+from harness.measuring.features import ColumnFeatures, Encoder, Features, Target
 from harness.measuring.release_encoder import ReleaseEncoder
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, ReleaseError
 from harness.vocabulary.hierarchy import Hierarchy
+from harness.vocabulary.release import CellIds, TrainingRows
 from harness.vocabulary.schema import Column, Schema
+from harness.vocabulary.values import Raw
 
 DATA = pd.DataFrame(
     {
@@ -36,6 +40,7 @@ RELEASE = pd.DataFrame(
 )
 BINNED = RELEASE.assign(age=["{0, 1}", 4, "*"], born=["1", "[0, 4]", "*"])  # a release of DATA's bins
 TARGET = {"age": 25, "sex": "M", "born": "1990-02-01"}
+OWN_BINS = QuantilesBeforeEncoder("own", Hot())
 
 
 def release_for(name: str) -> pd.DataFrame:
@@ -50,6 +55,83 @@ def test_a_release_needs_no_sensitive_column_and_no_weights(name: str) -> None:
     more = release.assign(ill=["yes", "no", "anything"], count=[1, 0, -1], note="seen")
     again, _ = encode(more[more.columns[::-1]], TARGET, data=DATA, schema=SCHEMA, encoding=name)
     assert np.array_equal(X, again)
+
+
+@dataclass(frozen=True)
+class OwnBins:
+    """A user's encoder that begins before f and inherits nothing of ours."""
+
+    inner: QuantilesBeforeEncoder = OWN_BINS
+    name: str = "own"
+    depends_on_target: bool = False
+
+    def prepare(self, data: Dataset) -> Dataset:
+        return self.inner.prepare(data)
+
+    def for_data(self, data: Dataset) -> OwnBins:
+        return self
+
+    def encode(self, rows: TrainingRows, target: Target | None) -> Features:
+        return self.inner.encode(rows, target)
+
+    def spec(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True)
+class OwnBinsAndTarget(OwnBins):
+    """The same, which also says what a target becomes and what its features mean."""
+
+    def prepare_target(self, target: Target, data: Dataset) -> Target:
+        return self.inner.prepare_target(target, data)
+
+    def labels(self, column: CellIds, features: ColumnFeatures) -> tuple[str, ...]:
+        return tuple(f"bin {number}" for number in range(features.cells.shape[1]))
+
+
+def test_a_users_encoder_that_begins_before_f_says_what_the_target_becomes() -> None:
+    own: Any = OwnBinsAndTarget()
+    mine = encode(BINNED, TARGET, data=DATA, schema=SCHEMA, encoding=own)
+    ours = encode(BINNED, TARGET, data=DATA, schema=SCHEMA, encoding="quantiles-before-hot")
+    assert all(np.array_equal(one, other) for one, other in zip(mine, ours, strict=True))
+
+
+def test_a_users_encoder_that_cannot_say_what_the_target_becomes_is_refused() -> None:
+    own: Any = OwnBins()
+    with pytest.raises(InputError, match=r"encoder 'own' changes the data .* give it a prepare_target"):
+        encode(BINNED, TARGET, data=DATA, schema=SCHEMA, encoding=own)
+
+
+def test_features_have_the_names_that_a_users_encoder_gives_them_and_numbers_otherwise() -> None:
+    for own, first in ((OwnBins(), "age: 0"), (OwnBinsAndTarget(), "age: bin 0")):
+        fitted = ReleaseEncoder(own, SCHEMA, DATA).fit(BINNED)  # type: ignore[arg-type]
+        assert fitted.get_feature_names_out()[0] == first
+
+
+@dataclass(frozen=True)
+class MeanOfData:
+    """A user's encoding of number columns that needs D's rows."""
+
+    mean: float | None = None
+    relative: ClassVar[bool] = False
+
+    def for_data(self, data: Dataset) -> MeanOfData:
+        return MeanOfData(float(np.mean([data.record(row).raws[0] for row in range(data.size)])))
+
+    def encode(self, column: CellIds, target: Raw | None) -> ColumnFeatures:
+        return ColumnFeatures(np.full((len(column.ids), 1), self.mean), column.codes, lambda raw: np.ones(1))
+
+    def labels(self, column: CellIds) -> tuple[str, ...]:
+        return ("mean",)
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+
+def test_a_users_encoding_of_a_column_is_given_the_data() -> None:
+    own = PairEncoder("own", MeanOfData(), Hot())
+    X, _ = encode(RELEASE, TARGET, data=DATA, schema=SCHEMA, encoding=own)
+    assert X[:, 0].tolist() == [34.0, 34.0, 34.0]
 
 
 def test_bins_before_f_are_read_from_the_release_and_made_of_the_target() -> None:

@@ -14,14 +14,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.measuring.encode_release import encode
-from harness.measuring.encoding import ENCODINGS, encoder_named
+from harness.measuring.encoding import encoder_named
 from harness.measuring.features import Floats
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.schema import Column, Schema
-from tests.measuring.naive_encodings import Cell, Known, encode_cell, encode_target, exactly, inner_edges, nearest
+from tests.measuring.naive_encodings import (
+    NAMES,
+    Cell,
+    Known,
+    encode_cell,
+    encode_target,
+    exactly,
+    inner_edges,
+    nearest,
+)
 
-AFTER = [name for name in ENCODINGS if not name.startswith("quantiles-before")]
-BEFORE = [name for name in ENCODINGS if name.startswith("quantiles-before")]
+AFTER = [name for name in NAMES if not name.startswith("quantiles-before")]
+BEFORE = [name for name in NAMES if name.startswith("quantiles-before")]
 TREE = {"*": {"vowel": ["a", "e"], "consonant": {"liquid": ["l", "r"], "stop": ["p"]}}}
 PARENT = {"a": "vowel", "e": "vowel", "l": "liquid", "r": "liquid", "p": "stop"}
 PARENT |= {"liquid": "consonant", "stop": "consonant", "vowel": "*", "consonant": "*"}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.measuring.loading import is_importable_name, load_object
 from harness.vocabulary.errors import InputError
+from harness.vocabulary.loading import is_importable_name, load_object
 
 READY = {"made": "already"}
 

@@ -3,7 +3,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from harness.measuring.privacy_loss import epsilon_of_renyi, epsilon_of_zcdp, least_privacy_loss
+from harness.measuring.privacy_claim import epsilon_of_renyi, epsilon_of_zcdp
+from harness.measuring.privacy_loss import least_privacy_loss
 from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 from tests.measuring.mechanisms import Sides, allowed, cells, coupled_or_not

@@ -67,7 +67,7 @@ def test_data_that_the_server_forgot_is_put_again(encoding: Encoding) -> None:
     first, second = kit.serve(Local(noisy)), kit.serve(Local(noisy))
     oracle = HttpOracle(first.address, encoding=encoding)
     list(oracle.answer(Ask(DATA, drop=(0,))))
-    first.handler._shelf._kept.clear()
+    first.handler._cache._kept.clear()
     assert digests(oracle, Ask(DATA, drop=(1,))) == digests(Local(noisy), Ask(DATA, drop=(1,)))
     first.stop(1.0)
     second.stop(1.0)
@@ -360,7 +360,9 @@ def test_many_threads_wait_for_one_upload(server: kit.Server, monkeypatch: pytes
     assert len(puts) == 1
 
 
-def test_a_strangers_scheme_comes_through_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_strangers_scheme_comes_through_an_entry_point_with_the_options_of_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     class Entry:
         name = "carrier-pigeon"
 
@@ -368,6 +370,21 @@ def test_a_strangers_scheme_comes_through_an_entry_point(monkeypatch: pytest.Mon
             return lambda rest, options: Local(noisy, {"seed": len(rest) + options["loft"]})
 
     monkeypatch.setattr(oracles, "entry_points", lambda group: [Entry()] if group == "harness.oracles" else [])
-    assert isinstance(oracles.open("carrier-pigeon:roof", loft=2), Local)
+    oracle = oracles.open("carrier-pigeon:roof", loft=2, attempts=2, record=str(tmp_path / "answers"))
+    given = digests(oracle, Ask(DATA))
+    assert oracle.counts.asks == 1  # type: ignore[attr-defined]
+    replayed = oracles.open("carrier-pigeon:roof", replay=str(tmp_path / "answers"))
+    assert digests(replayed, Ask(DATA)) == given
+    beside = oracles.options_beside(tmp_path, "carrier-pigeon:roof", {"loft": 2, "record": "answers"})
+    assert beside == {"loft": 2, "record": str(tmp_path / "answers")}
     with pytest.raises(InputError, match="did you mean 'carrier-pigeon'"):
         oracles.open("carrier-pidgeon:roof")
+
+
+def test_each_transport_says_which_of_its_options_are_files(tmp_path: Path) -> None:
+    options = {"ca": "ca.pem", "record": "answers", "headers": {"a": "b"}, "cwd": "here"}
+    files = {"ca": str(tmp_path / "ca.pem"), "record": str(tmp_path / "answers")}
+    assert oracles.options_beside(tmp_path, "https://vendor.example", options) == {**options, **files}
+    assert oracles.options_beside(tmp_path, "python:a:b", options) == options
+    assert oracles.options_beside(tmp_path, "cmd:program", {}) == {"cwd": str(tmp_path.resolve())}
+    assert oracles.options_beside(tmp_path, "cmd:program", options)["ca"] == "ca.pem"

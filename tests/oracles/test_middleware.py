@@ -14,7 +14,7 @@ from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Oracle, Release
 from harness.vocabulary.release import Predictions
 from oracles.clients.local import Local
-from oracles.middleware import Breaker, Counting, Paced, Retrying, patiently
+from oracles.middleware import Breaker, Counting, Paced, Retrying, open_with_retries
 from tests.clock import Clock
 from tests.oracles.asking import digests, leave_after_one_release
 from tests.oracles.filters import dataset, noisy, travelled
@@ -139,7 +139,7 @@ def test_nobody_waits_longer_than_the_patience(clock: Clock) -> None:
 @pytest.mark.parametrize("after", [float("nan"), -5.0, float("-inf")])
 def test_a_time_to_come_back_at_that_is_none_is_not_slept_for(after: float, clock: Clock) -> None:
     assert len(list(patient(Troubled(busy(after))).answer(Ask(DATA)))) == 1
-    assert patiently(scripted(busy(after), MADE), first=0.001) is MADE
+    assert open_with_retries(scripted(busy(after), MADE), first=0.001) is MADE
     assert len(clock.sleeps) == 2
     assert max(clock.sleeps) <= 0.001
 
@@ -161,18 +161,18 @@ def scripted(*script: Exception | Oracle) -> Callable[[], Oracle]:
 
 
 def test_an_oracle_is_made_again_while_that_may_help(clock: Clock) -> None:
-    assert patiently(scripted(busy(), busy(), MADE), first=1.0) is MADE
+    assert open_with_retries(scripted(busy(), busy(), MADE), first=1.0) is MADE
     assert clock.sleeps == [1.0, 2.0]
     with pytest.raises(OracleError, match=r"^asked 2 times in .* s: busy"):
-        patiently(scripted(busy(), busy(), MADE), 2)
+        open_with_retries(scripted(busy(), busy(), MADE), 2)
     with pytest.raises(OracleError, match=r"^no$"):
-        patiently(scripted(OracleError("no"), MADE))
+        open_with_retries(scripted(OracleError("no"), MADE))
 
 
 @pytest.mark.parametrize("after", [100_000.0, 1e300, float("inf")])
 def test_nobody_sleeps_for_an_oracle_that_wants_to_be_left_alone_for_long(after: float, clock: Clock) -> None:
     with pytest.raises(OracleError, match="not to be asked again for 3600 s, and no more than 60 s are waited.*: busy"):
-        patiently(scripted(busy(after), MADE))
+        open_with_retries(scripted(busy(after), MADE))
     with pytest.raises(OracleError, match="not to be asked again for 3600 s, and no more than 300 s"):
         list(patient(Troubled(busy(after))).answer(Ask(DATA)))
     assert clock.sleeps == []
@@ -184,7 +184,7 @@ def test_no_attempt_to_make_an_oracle_begins_after_the_patience(clock: Clock) ->
         raise busy()
 
     with pytest.raises(OracleError, match="asked 2 times"):
-        patiently(slow, 50, first=0.001, patience=30.0)
+        open_with_retries(slow, 50, first=0.001, patience=30.0)
 
 
 def test_waits_double_with_jitter_and_stay_below_the_longest() -> None:

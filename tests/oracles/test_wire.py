@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import ReleaseError
+from harness.vocabulary.errors import InputError, ReleaseError
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
 from oracles.untrusted import MOST_NOTES, SAID
-from oracles.wire import json_form, messages
+from oracles.wire import declarations, json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.tables import table_parts
 from tests.oracles.wire_samples import mixed, releases_over_json, releases_over_protobuf, same_table, tables
@@ -84,6 +84,16 @@ def test_a_dataset_arrives_with_its_schema_its_domains_and_its_cells(across: Acr
     assert found.sensitive_domain == data.sensitive_domain
     assert found.schema.weight == "count"
     assert [column.summary() for column in found.schema.quasi[:4]] == [c.summary() for c in data.schema.quasi[:4]]
+
+
+def test_a_kind_that_the_protocol_lacks_is_refused_only_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(declarations.KINDS, "date")  # as if the harness had a kind of its own
+    frame = pd.DataFrame({"age": [1, 2], "born": ["1990-01-01", "1991-01-01"], "ill": ["a", "b"]})
+    known = Dataset.from_frame(frame, Schema({"age": "number"}, "ill"))
+    schema, _ = declarations.unpack_schema(declarations.pack_schema(known))
+    assert schema.quasi[0].kind == "number"
+    with pytest.raises(InputError, match="column 'born': kind 'date' cannot be sent to another machine; known: "):
+        declarations.pack_schema(Dataset.from_frame(frame, Schema({"born": "date"}, "ill")))
 
 
 @FORMS

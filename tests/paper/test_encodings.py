@@ -13,6 +13,8 @@ import pytest
 
 from harness.measuring.encode_release import encode
 from harness.measuring.encoding import ENCODINGS, encoder_named
+from harness.measuring.encoding import names as names_module
+from harness.measuring.encoding.names import CATEGORIES, Categories, paper_name
 from harness.vocabulary.schema import Column, Schema
 
 AGES = pd.DataFrame({"age": [15, 30, 90], "ill": ["yes", "no", "no"]})  # "let 15 and 90 be the min and the max"
@@ -188,11 +190,35 @@ def test_the_number_of_features_in_v1_appendix_a2(encoding: str, adult: int, int
         assert X.shape == (2, features) == (2, len(x))
 
 
+# v1 appendix A: six encodings of numbers and four of categories, in its order; and the three of PR §II.C.
+OF_NUMBERS = ("scaling", "bounds", "binary", "quantiles-before", "quantiles", "tf")
+OF_CATEGORIES = ("hot", "binary", "hot-cells", "tf")
+PAPERS = (
+    *(f"{numbers}-{categories}" for numbers in OF_NUMBERS for categories in OF_CATEGORIES),
+    "one-class",
+    "fill-parent",
+    "fill-child",
+)
+
+
+def test_the_manual_calls_the_24_pairs_as_v1_does_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {
+        f"{numbers}-{categories}": f"e{i}{j}"
+        for i, numbers in enumerate(OF_NUMBERS, 1)
+        for j, categories in enumerate(OF_CATEGORIES, 1)
+    }
+    assert {name: paper_name(name) for name in PAPERS} == {**dict.fromkeys(PAPERS), **names}
+    monkeypatch.setattr(names_module, "CATEGORIES", {"mine": Categories(CATEGORIES["hot"].encoding), **CATEGORIES})
+    monkeypatch.setattr(names_module, "PAIRS", {**names_module.PAIRS, "tf-mine": ("tf", "mine")})
+    assert paper_name("tf-mine") is None
+    assert paper_name("tf-tf") == "e64"
+
+
 def test_nine_of_the_24_pairs_depend_on_the_target_and_no_hierarchy_encoding_does() -> None:
-    relative = {name for name in ENCODINGS if encoder_named(name).depends_on_target}
-    pairs = [(i, j) for i in ("scaling", "bounds", "binary", "quantiles-before", "quantiles") for j in ("tf",)]
-    pairs += [("tf", j) for j in ("hot", "binary", "hot-cells", "tf")]
-    assert len(ENCODINGS) == 27
+    relative = {name for name in PAPERS if encoder_named(name).depends_on_target}
+    pairs = [(i, "tf") for i in OF_NUMBERS[:-1]] + [("tf", j) for j in OF_CATEGORIES]
+    assert len(PAPERS) == 27
+    assert set(PAPERS) <= set(ENCODINGS)
     assert relative == {f"{i}-{j}" for i, j in pairs}
     assert len(relative) == 9
 

@@ -41,12 +41,6 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_path_lengths_are_those_of_the_paper() -> None:
-    assert JOBS.path_length("Engineer", "Artist") == 3
-    assert JOBS.path_length("Dancer", "Writer") == 2
-    assert JOBS.path_length("Dancer", "Dancer") == 0
-
-
 def test_a_node_has_its_children_parent_path_and_leaves() -> None:
     assert JOBS.root == "ANY"
     assert JOBS.children("Artist") == ("Dancer", "Writer")
@@ -185,7 +179,7 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
     with pytest.raises(InputError, match="did you mean 'Dancer'"):
         JOBS.leaves("Dancers")
     with pytest.raises(InputError, match="its root is 'ANY'"):
-        JOBS.path_length("Dancer", "42")
+        JOBS.path("42")
     with pytest.raises(InputError, match="at least one"):
         JOBS.lowest_common_ancestor([])
 
@@ -207,14 +201,6 @@ def test_no_lower_node_holds_both(pair: tuple[Hierarchy, list[str]]) -> None:
     meeting = tree.lowest_common_ancestor([one, other])
     for child in tree.children(meeting):
         assert child not in tree.path(one) or child not in tree.path(other)
-
-
-@given(trees_with_nodes(3))
-def test_path_length_is_a_metric(triple: tuple[Hierarchy, list[str]]) -> None:
-    tree, (a, b, c) = triple
-    assert (tree.path_length(a, b) == 0) == (a == b)
-    assert tree.path_length(a, b) == tree.path_length(b, a)
-    assert tree.path_length(a, c) <= tree.path_length(a, b) + tree.path_length(b, c)
 
 
 @given(trees)

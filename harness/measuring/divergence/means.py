@@ -27,8 +27,10 @@ import numpy as np
 from scipy.special import kl_div
 
 from harness.measuring import bounds
+from harness.measuring.divergence.foreign import guarded
 from harness.measuring.divergence.interface import Proof
 from harness.measuring.samples import Floats, Samples, on_simplex, same_draws, same_values
+from harness.vocabulary.plain_numbers import plain_number
 
 BOXES, OTHERS = 0.5, 0.5  # how the error level of one end is shared; others: pairs above, tangents below
 
@@ -151,14 +153,18 @@ class FromFormula:
     def proves(self) -> Proof:
         return "upper" if self.jointly_convex and math.isfinite(self.largest) else "nothing"
 
+    def _apply(self, p: Floats, q: Floats) -> float:
+        with guarded(self.name):
+            return float(self.formula(p, q))
+
     def between(self, p: Floats, q: Floats) -> float:
         """The divergence of two points of the simplex."""
-        return float(self.formula(on_simplex(np.asarray(p)), on_simplex(np.asarray(q))))
+        return self._apply(on_simplex(np.asarray(p)), on_simplex(np.asarray(q)))
 
     def paired(self, x: Samples, y: Samples) -> Floats:
         """The divergence of each pair of draws.  # [draws]"""
         x, y = same_draws(x, y)
-        return np.array([float(self.formula(p, q)) for p, q in zip(x.normalised, y.normalised, strict=True)])
+        return np.array([self._apply(p, q) for p, q in zip(x.normalised, y.normalised, strict=True)])
 
     def per_value(self, x: Samples, y: Samples) -> Floats:
         """The divergence of the means, in one piece.  # [1]"""
@@ -169,7 +175,7 @@ class FromFormula:
         if self.proves == "nothing":
             return self.largest
         pairs = zip(x.normalised, y.normalised, strict=False)
-        moved = np.array([self.formula(p, q) for p, q in pairs])
+        moved = np.array([self._apply(p, q) for p, q in pairs])
         return bounds.mean_at_most(np.clip(moved, 0.0, self.largest), alpha, span=self.largest)
 
     def interval(
@@ -181,7 +187,7 @@ class FromFormula:
     def spec(self) -> dict[str, Any]:
         """The name, where the formula is found, and what was declared of it."""
         formula = f"{self.formula.__module__}:{self.formula.__qualname__}"
-        largest = self.largest if math.isfinite(self.largest) else "inf"
+        largest = plain_number(self.largest)
         return {"name": self.name, "formula": formula, "largest": largest, "jointly_convex": self.jointly_convex}
 
 

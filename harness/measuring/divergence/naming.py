@@ -7,7 +7,7 @@ interface of a `Divergence` stands for itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harness.measuring.divergence.foreign import Foreign, guarded
 from harness.measuring.divergence.ground import Ground, Labels, earth_mover_over, ground_of
 from harness.measuring.divergence.interface import Divergence
 from harness.measuring.divergence.laws import TotalVariationOfLaws
@@ -23,6 +24,7 @@ from harness.measuring.divergence.sums import SumOfDistances
 from harness.measuring.samples import Floats, Samples, same_values
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.hierarchy import Hierarchy
+from harness.vocabulary.origin import is_ours
 
 SUM = SumOfDistances(
     "sum",
@@ -63,8 +65,9 @@ class Declared:
     def for_values(self, labels: Labels) -> Divergence:
         """The divergence of predictions about these values."""
         if self.own is not None:
-            made: Divergence = self.own.for_values(labels) if hasattr(self.own, "for_values") else self.own
-            return made
+            with guarded(self.name):
+                made = self.own.for_values(labels) if hasattr(self.own, "for_values") else self.own
+            return _checked(made)
         if self.ground is not None:
             try:
                 return earth_mover_over(self.ground, labels)
@@ -75,7 +78,8 @@ class Declared:
     def spec(self) -> dict[str, Any]:
         """The declaration as plain data, from which `divergence_named` makes it again; an own object gives its own."""
         if self.own is not None:
-            return dict(self.own.spec())
+            with guarded(self.name):
+                return dict(self.own.spec())
         return {"name": self.name} | ({} if self.ground is None else {"ground": self.ground.spec()})
 
 
@@ -126,14 +130,32 @@ def _from_object(own: Any) -> Declared:
     """Somebody's own divergence, or what makes one for the values of a secret."""
     if isinstance(own, type):
         raise InputError(f"distance {own.__name__} is a class; make one: {own.__name__}(…)")
-    needed = ("name", "spec") if hasattr(own, "for_values") else INTERFACE
-    missing = [part for part in needed if not hasattr(own, part)]
+    if hasattr(own, "for_values"):
+        _require_parts(own, ("name", "spec"))
+    else:
+        _checked(own)
+    return Declared(_name_of(own), own=own)
+
+
+def _checked(own: Any) -> Divergence:
+    """A divergence that somebody made; what goes wrong in one that is not ours names it."""
+    _require_parts(own, INTERFACE)
+    return own if is_ours(own) else Foreign(_name_of(own), own)
+
+
+def _name_of(own: Any) -> str:
+    with guarded(type(own).__name__):
+        return str(own.name)
+
+
+def _require_parts(own: Any, needed: Sequence[str]) -> None:
+    with guarded(type(own).__name__):  # a property may raise anything
+        missing = [part for part in needed if not hasattr(own, part)]
     if missing:
         raise InputError(
             f"{own!r:.80} is no divergence: it lacks {', '.join(missing)}; expected a name ({', '.join(NAMES)}), a "
             "table with a name, or an object with the interface of harness.measuring.divergence.Divergence"
         )
-    return Declared(str(own.name), own=own)
 
 
 def distance(name: object, p: npt.ArrayLike, q: npt.ArrayLike, ground: Any = None) -> float:

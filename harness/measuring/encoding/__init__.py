@@ -17,7 +17,7 @@ Modules: `column` (one column's encoding, and tf), `axis`, `bins`, `numbers`, `c
 """
 
 from harness.measuring.encoding.bins import Bins
-from harness.measuring.encoding.encoders import HierarchyEncoder, PairEncoder, QuantilesBeforeEncoder, feature_names
+from harness.measuring.encoding.encoders import HierarchyEncoder, PairEncoder, QuantilesBeforeEncoder
 from harness.measuring.encoding.names import ENCODINGS, encoder_named
 
 __all__ = [
@@ -27,5 +27,4 @@ __all__ = [
     "PairEncoder",
     "QuantilesBeforeEncoder",
     "encoder_named",
-    "feature_names",
 ]

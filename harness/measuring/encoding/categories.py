@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from harness.measuring.encoding.column import bit_labels, encode_each
+from harness.measuring.encoding.column import ColumnEncoding, bit_labels, encode_each
 from harness.measuring.features import ColumnFeatures, Floats
 from harness.vocabulary.release import CellIds
 from harness.vocabulary.values import Exact, OneOf, Raw, Value, show
@@ -37,7 +37,7 @@ def covered(value: Value, place: Mapping[Raw, int]) -> npt.NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class Hot:
+class Hot(ColumnEncoding):
     """j = 1: one feature per raw value, 1 where the cell covers it; an unknown target is all zeros."""
 
     relative: ClassVar[bool] = False
@@ -97,7 +97,7 @@ def _only(flags: npt.NDArray[np.bool_]) -> int:
 
 
 @dataclass(frozen=True)
-class BinaryCells:
+class BinaryCells(ColumnEncoding):
     """j = 2: the number of a cell's category in bit_length(m) bits, highest first."""
 
     relative: ClassVar[bool] = False
@@ -119,7 +119,7 @@ class BinaryCells:
 
 
 @dataclass(frozen=True)
-class HotCells:
+class HotCells(ColumnEncoding):
     """j = 3 (HotA): one feature per category of the release."""
 
     relative: ClassVar[bool] = False

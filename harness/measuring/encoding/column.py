@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.measuring.features import ColumnFeatures
+from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import CellIds
 from harness.vocabulary.values import Exact, Raw, Value
@@ -20,6 +21,10 @@ class ColumnEncoding(Protocol):
 
     relative: ClassVar[bool]  # whether the features depend on the target
 
+    def for_data(self, data: Dataset) -> ColumnEncoding:
+        """The encoding with what it needs to know of D's rows; itself, also where a user's own has no such method."""
+        return self
+
     def encode(self, column: CellIds, target: Raw | None) -> ColumnFeatures:
         """The features of every cell; `target` is given where they depend on it."""
 
@@ -28,6 +33,11 @@ class ColumnEncoding(Protocol):
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter as plain data."""
+
+
+def bound(encoding: ColumnEncoding, data: Dataset) -> ColumnEncoding:
+    """The encoding after D is known."""
+    return encoding.for_data(data) if hasattr(encoding, "for_data") else encoding
 
 
 def encode_each(
@@ -47,7 +57,7 @@ def bit_labels(width: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class TrueFalse:
+class TrueFalse(ColumnEncoding):
     """TF (i = 6, j = 4): 1 where the cell covers the target's value, else 0; the target itself is 1."""
 
     relative: ClassVar[bool] = True

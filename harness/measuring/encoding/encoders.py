@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.measuring.encoding.axis import axis_of
 from harness.measuring.encoding.bins import NUMBER_KINDS, Bins, bin_label, binned
-from harness.measuring.encoding.column import ColumnEncoding
+from harness.measuring.encoding.column import ColumnEncoding, bound
 from harness.measuring.encoding.hierarchies import Fill, Nodes
-from harness.measuring.encoding.numbers import Quantiles
-from harness.measuring.features import Encoder, Features, Target
+from harness.measuring.features import ColumnFeatures, Features, Target
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import CellIds, TrainingRows
 
-Choice = Callable[[CellIds], ColumnEncoding]
 
+class _ByColumn:
+    """What the encoders share that choose an encoding for each column, and leave D as it is unless they say so."""
 
-def _encode(rows: TrainingRows, target: Target | None, choose: Choice) -> Features:
-    raws = (None,) * len(rows.quasi) if target is None else target
-    columns = zip(rows.quasi, raws, strict=True)
-    return Features(tuple(choose(column).encode(column, raw) for column, raw in columns))
+    def choose(self, column: CellIds) -> ColumnEncoding:
+        raise NotImplementedError
+
+    def prepare(self, data: Dataset) -> Dataset:
+        return data
+
+    def prepare_target(self, target: Target, data: Dataset) -> Target:
+        return target
+
+    def encode(self, rows: TrainingRows, target: Target | None) -> Features:
+        raws = (None,) * len(rows.quasi) if target is None else target
+        columns = zip(rows.quasi, raws, strict=True)
+        return Features(tuple(self.choose(column).encode(column, raw) for column, raw in columns))
+
+    def labels(self, column: CellIds, features: ColumnFeatures) -> tuple[str, ...]:
+        return self.choose(column).labels(column)
 
 
 @dataclass(frozen=True)
-class PairEncoder:
+class PairEncoder(_ByColumn):
     """e_ij of v1 appendix A: one encoding for number and date columns, one for category and ordered ones."""
 
     name: str
@@ -37,15 +48,8 @@ class PairEncoder:
     def depends_on_target(self) -> bool:
         return self.numbers.relative or self.categories.relative
 
-    def prepare(self, data: Dataset) -> Dataset:
-        return data
-
     def for_data(self, data: Dataset) -> PairEncoder:
-        """Only quantiles of D's rows need the rows."""
-        return replace(self, numbers=self.numbers.for_data(data)) if isinstance(self.numbers, Quantiles) else self
-
-    def encode(self, rows: TrainingRows, target: Target | None) -> Features:
-        return _encode(rows, target, self.choose)
+        return replace(self, numbers=bound(self.numbers, data), categories=bound(self.categories, data))
 
     def choose(self, column: CellIds) -> ColumnEncoding:
         return self.numbers if column.lexicon.reading.kind in NUMBER_KINDS else self.categories
@@ -55,7 +59,7 @@ class PairEncoder:
 
 
 @dataclass(frozen=True)
-class QuantilesBeforeEncoder:
+class QuantilesBeforeEncoder(_ByColumn):
     """e_4j: numbers are put into bins before f sees them, which then are categories like any other."""
 
     name: str
@@ -79,10 +83,7 @@ class QuantilesBeforeEncoder:
         )
 
     def for_data(self, data: Dataset) -> QuantilesBeforeEncoder:
-        return self
-
-    def encode(self, rows: TrainingRows, target: Target | None) -> Features:
-        return _encode(rows, target, self.choose)
+        return replace(self, categories=bound(self.categories, data))
 
     def choose(self, column: CellIds) -> ColumnEncoding:
         if column.lexicon.reading.kind in NUMBER_KINDS:
@@ -97,7 +98,7 @@ class QuantilesBeforeEncoder:
 
 
 @dataclass(frozen=True)
-class HierarchyEncoder:
+class HierarchyEncoder(_ByColumn):
     """Every column by the place of its cells in a hierarchy."""
 
     name: Fill
@@ -106,29 +107,11 @@ class HierarchyEncoder:
     def depends_on_target(self) -> bool:
         return False
 
-    def prepare(self, data: Dataset) -> Dataset:
-        return data
-
     def for_data(self, data: Dataset) -> HierarchyEncoder:
         return self
-
-    def encode(self, rows: TrainingRows, target: Target | None) -> Features:
-        return _encode(rows, target, self.choose)
 
     def choose(self, column: CellIds) -> ColumnEncoding:
         return Nodes(self.name)
 
     def spec(self) -> dict[str, Any]:
         return {"name": self.name}
-
-
-def feature_names(encoder: Encoder, rows: TrainingRows, features: Features) -> tuple[str, ...]:
-    """A name for every feature of these rows, such as `age: middle`; numbered where the encoder has no labels."""
-    names: list[str] = []
-    for column, encoded in zip(rows.quasi, features.columns, strict=True):
-        if isinstance(encoder, PairEncoder | QuantilesBeforeEncoder | HierarchyEncoder):
-            labels = encoder.choose(column).labels(column)
-        else:
-            labels = tuple(str(number) for number in range(encoded.cells.shape[1]))
-        names += [f"{column.lexicon.name}: {label}" for label in labels]
-    return tuple(names)

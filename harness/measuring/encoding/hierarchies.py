@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from harness.measuring.encoding.column import encode_each
+from harness.measuring.encoding.column import ColumnEncoding, encode_each
 from harness.measuring.features import ColumnFeatures
 from harness.vocabulary.hierarchy import ROOT, Hierarchy
 from harness.vocabulary.release import CellIds
@@ -61,7 +61,7 @@ def tree_of(reading: Reading, hierarchy: Hierarchy | None) -> Tree:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class Nodes(ColumnEncoding):
     """one-class: the cell's node. fill-parent: and all its ancestors. fill-child: and all nodes below it."""
 
     fill: Fill

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from harness.measuring.encoding.axis import Axis, axis_of, pieces
 from harness.measuring.encoding.bins import Bins
-from harness.measuring.encoding.column import bit_labels, encode_each
+from harness.measuring.encoding.column import ColumnEncoding, bit_labels, encode_each
 from harness.measuring.features import ColumnFeatures, Floats
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
@@ -39,7 +39,7 @@ def _scaled(shares: list[float], scale: Scale) -> Floats:
 
 
 @dataclass(frozen=True)
-class Scaling:
+class Scaling(ColumnEncoding):
     """i = 1: where the middle of a cell lies in the domain."""
 
     scale: Scale = "unit"
@@ -62,7 +62,7 @@ class Scaling:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Bounds(ColumnEncoding):
     """i = 2: where both ends of a cell lie in the domain."""
 
     scale: Scale = "unit"
@@ -85,7 +85,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class BinaryNumbers:
+class BinaryNumbers(ColumnEncoding):
     """i = 3: the middle of a cell as a whole number, counted from min, in binary; no bit where max − min < 1."""
 
     relative: ClassVar[bool] = False
@@ -110,7 +110,7 @@ class BinaryNumbers:
 
 
 @dataclass(frozen=True)
-class Quantiles:
+class Quantiles(ColumnEncoding):
     """i = 5: 1 for each bin that a cell touches. The first and the last bin also take what lies beyond the domain.
 
     A bin between two equal quantiles holds no number; it counts as touched by ranges that cross it.

@@ -68,8 +68,8 @@ class Bernoulli:
     P(xⱼ on | s) = (Nⱼₛ + α) / (N_s + 2α), Nⱼₛ the weight of rows of value s where feature j is on.
     """
 
-    alpha: float = 1.0
-    binarize: float = 0.0
+    alpha: float = 1.0  # rows added to each count, so that no probability is 0 (Laplace smoothing)
+    binarize: float = 0.0  # a feature above this is on
 
     def __post_init__(self) -> None:
         require_at_least_zero("bernoulli", "alpha", self.alpha)
@@ -123,7 +123,7 @@ class Categorical:
     feature j, and at least 2. A category that only the target has counts 0 rows.
     """
 
-    alpha: float = 1.0
+    alpha: float = 1.0  # rows added to each count, so that no probability is 0 (Laplace smoothing)
 
     def __post_init__(self) -> None:
         require_at_least_zero("categorical", "alpha", self.alpha)
@@ -206,7 +206,7 @@ class Gaussian:
     shared; larger releases are worked out on their cells.
     """
 
-    var_smoothing: float = 1e-9
+    var_smoothing: float = 1e-9  # share of the largest variance that is added to every variance
 
     def __post_init__(self) -> None:
         require_at_least_zero("gaussian", "var_smoothing", self.var_smoothing)

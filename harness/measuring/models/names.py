@@ -13,12 +13,12 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from harness.measuring.loading import attribute_of, constructed, is_importable_name, load_object
 from harness.measuring.models.classifier import Classifier
 from harness.measuring.models.conditional import Conditional
 from harness.measuring.models.interface import Model, name_with
 from harness.measuring.models.naive_bayes import Bernoulli, Categorical, Gaussian
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.loading import attribute_of, constructed, is_importable_name, load_object
 
 CLOSED_FORMS: dict[str, type] = {
     "bernoulli": Bernoulli,

@@ -3,15 +3,7 @@
 A model answers P(s | q) under the class frequencies of the release that it was trained on. An adversary with other
 beliefs divides these out and multiplies by her own: p'(s) ∝ p(s) / frequency(s) · prior(s).
 
-    "fitted"                                            the class frequencies: the model's answer stays as it is
-    "uniform"                                           every value is equally likely
-    {"Flu": 0.7, "Cancer": 0.3}                         one distribution for everybody, by the labels of the values
-    an array or DataFrame [rows, n]                     one distribution per row; a row of NaN: nothing is known
-    {"file": "prior.csv"}                               the same from a CSV file whose header holds the labels
-    {"column": "last_year", "confidence": 0.8}          a believed value per row (a column of the source, or the values
-                                                        themselves); all other values share the rest evenly
-    {"disease": …, "occupation": …}                     any of these for each secret; for others "fitted"
-    package.module:name, or an object                   a user's own
+What an auditor may write is listed in `names`.
 
 A prior is declared first (`prior_named`) and then bound to the data (`for_data`), where labels, shapes and sums are
 checked and what it reads from the source is aligned with the rows of D. `columns` names the columns of the source

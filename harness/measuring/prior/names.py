@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,73 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.measuring.loading import is_importable_name, load_object
 from harness.measuring.prior.declared import ColumnPrior, DistributionPrior, TablePrior
 from harness.measuring.prior.interface import FittedPrior, Prior, PriorPerSecret, UniformPrior
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.loading import is_importable_name, load_object
+
+
+@dataclass(frozen=True)
+class Named:
+    """A prior that a name stands for."""
+
+    prior: Prior
+    describes: str
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A prior that a table with a certain key stands for."""
+
+    keys: tuple[str, ...]  # all are needed, the first tells it from other tables
+    fits: Callable[[Any], bool]  # whether the value of the first key is such a declaration, or that of a secret
+    make: Callable[[Mapping[str, Any], Path], Prior]
+    example: str
+    describes: str
+
+
+def _from_file(table: Mapping[str, Any], base: Path) -> Prior:
+    path = base / table["file"]
+    return TablePrior(_read_table(path), path.name)
+
+
+NAMES = {
+    "fitted": Named(FittedPrior(), "the class frequencies: the model's answer stays as it is"),
+    "uniform": Named(UniformPrior(), "every value is equally likely"),
+}
+TABLES = (
+    Keyed(
+        ("file",),
+        lambda file: isinstance(file, str | Path),
+        _from_file,
+        '{"file": "prior.csv"}',
+        "one distribution per row, from a CSV file whose header holds the labels; an empty line: nothing is known",
+    ),
+    Keyed(
+        ("column", "confidence"),
+        lambda column: not isinstance(column, Mapping),
+        lambda table, base: ColumnPrior(table["column"], table["confidence"]),
+        '{"column": "last_year", "confidence": 0.8}',
+        "a believed value per row (a column of the source, or the values themselves), right with this probability; all "
+        "other values share the rest evenly",
+    ),
+)
+
+
+def forms() -> dict[str, str]:
+    """All ways to write a prior, and what each means."""
+    return {
+        **{f'"{name}"': named.describes for name, named in NAMES.items()},
+        '{"Flu": 0.7, "Cancer": 0.3}': "one distribution for everybody, by the labels of the values",
+        "an array or DataFrame [rows, n]": "one distribution per row; a row of NaN: nothing is known",
+        **{keyed.example: keyed.describes for keyed in TABLES},
+        '{"disease": …, "occupation": …}': 'any of these for each secret; for others "fitted"',
+        "package.module:name, or an object": "a user's own",
+    }
 
 
 def prior_named(declaration: Any, base: Path = Path()) -> Prior:
-    """The prior that a declaration describes (see the package); relative paths in it are relative to `base`."""
+    """The prior that a declaration describes (see `forms`); relative paths in it are relative to `base`."""
     if isinstance(declaration, str):
         return _by_name(declaration)
     if isinstance(declaration, np.ndarray | pd.DataFrame):
@@ -32,11 +92,10 @@ def prior_named(declaration: Any, base: Path = Path()) -> Prior:
 
 
 def _by_name(name: str) -> Prior:
-    known: dict[str, Prior] = {"fitted": FittedPrior(), "uniform": UniformPrior()}
-    if name in known:
-        return known[name]
+    if name in NAMES:
+        return NAMES[name].prior
     if not is_importable_name(name):
-        raise InputError(f"prior {name!r} is not known; {did_you_mean(name, [*known, 'package.module:name'])}")
+        raise InputError(f"prior {name!r} is not known; {did_you_mean(name, [*NAMES, 'package.module:name'])}")
     loaded = load_object(name)
     if isinstance(loaded, str):
         raise InputError(f"{name}: expected a prior, not the text {loaded!r}")
@@ -44,18 +103,15 @@ def _by_name(name: str) -> Prior:
 
 
 def _by_table(table: dict[str, Any], base: Path) -> Prior:
-    """By its keys: numbers make a distribution; `file` and `column` name a source; all else names secrets."""
+    """By its keys: numbers make a distribution; those of TABLES name a source; all else names secrets."""
     if not table:
         raise InputError('a prior without any entry says nothing; expected "fitted", "uniform" or a table')
     if all(isinstance(value, Real) for value in table.values()):
         return DistributionPrior({label: float(share) for label, share in table.items()})
-    if isinstance(table.get("file"), str | Path):
-        _require_keys(table, ("file",))
-        path = base / table["file"]
-        return TablePrior(_read_table(path), path.name)
-    if "column" in table and not isinstance(table["column"], Mapping):
-        _require_keys(table, ("column", "confidence"))
-        return ColumnPrior(table["column"], table["confidence"])
+    for keyed in TABLES:
+        if keyed.keys[0] in table and keyed.fits(table[keyed.keys[0]]):
+            _require_keys(table, keyed.keys)
+            return keyed.make(table, base)
     return PriorPerSecret({name: _within_secret(name, part, base) for name, part in table.items()})
 
 

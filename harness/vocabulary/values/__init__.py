@@ -1,6 +1,6 @@
 """What released cells mean: parsing every notation in the wild, and whether a cell covers a raw value.
 
-Knows one column at a time; no tables, no releases, no arrays. The road of a cell: `parsing` asks the
+Knows one column at a time; no tables, no releases, no arrays. Steps of reading a cell: `parsing` asks the
 `reading` (the column's domain and declaration), then `ranges`, `sets` and `masks` offer candidates, `meaning`
 chooses one or refuses, and the result is one of the `kinds`.
 

@@ -60,10 +60,10 @@ def whole(value: float) -> Number | None:
 
 def endless(text: str) -> float | None:
     """Plus or minus infinity, as an end of a range may be printed."""
-    found = _ENDLESS.fullmatch(text.translate(PLAIN))
-    if not found:
+    match = _ENDLESS.fullmatch(text.translate(PLAIN))
+    if not match:
         return None
-    return -math.inf if found[1] == "-" else math.inf
+    return -math.inf if match[1] == "-" else math.inf
 
 
 def spans(text: str, pattern: str | None) -> list[tuple[str, Span]]:
@@ -71,8 +71,8 @@ def spans(text: str, pattern: str | None) -> list[tuple[str, Span]]:
     text = text.translate(PLAIN)
     if pattern and (span := _by_pattern(text, pattern)):
         return [(pattern, span)]
-    if found := _DAY_MONTH_YEAR.fullmatch(text):
-        return _both_orders(int(found[1]), int(found[3]), int(found[4]), pattern)
+    if match := _DAY_MONTH_YEAR.fullmatch(text):
+        return _both_orders(int(match[1]), int(match[3]), int(match[4]), pattern)
     span = _unmistakable(text)
     return [("", span)] if span else []
 
@@ -103,18 +103,18 @@ def orders_possible(texts: Iterable[str]) -> set[str]:
     """Which of day/month/year and month/day/year fit every such date among the texts."""
     possible = {DAY_FIRST, MONTH_FIRST}
     for text in texts:
-        found = _DAY_MONTH_YEAR.fullmatch(text)
-        if found and int(found[1]) > 12:
+        match = _DAY_MONTH_YEAR.fullmatch(text)
+        if match and int(match[1]) > 12:
             possible.discard(MONTH_FIRST)
-        if found and int(found[3]) > 12:
+        if match and int(match[3]) > 12:
             possible.discard(DAY_FIRST)
     return possible
 
 
 def swappable(text: str) -> bool:
     """Would another order of day and month give another date?"""
-    found = _DAY_MONTH_YEAR.fullmatch(text)
-    return found is not None and int(found[1]) != int(found[3]) and max(int(found[1]), int(found[3])) <= 12
+    match = _DAY_MONTH_YEAR.fullmatch(text)
+    return match is not None and int(match[1]) != int(match[3]) and max(int(match[1]), int(match[3])) <= 12
 
 
 def _both_orders(first: int, second: int, year: int, pattern: str | None) -> list[tuple[str, Span]]:
@@ -124,8 +124,8 @@ def _both_orders(first: int, second: int, year: int, pattern: str | None) -> lis
         readings.append((DAY_FIRST, _days(year, second, first)))
     if wanted is not True:
         readings.append((MONTH_FIRST, _days(year, first, second)))
-    found = [(name, span) for name, span in readings if span]
-    return found[:1] if len({span for _, span in found}) == 1 else found
+    possible = [(name, span) for name, span in readings if span]
+    return possible[:1] if len({span for _, span in possible}) == 1 else possible
 
 
 def _by_pattern(text: str, pattern: str) -> Span | None:
@@ -142,20 +142,20 @@ def _by_pattern(text: str, pattern: str) -> Span | None:
 
 def _unmistakable(text: str) -> Span | None:
     """Every spelling that means the same to all readers."""
-    if found := _YEAR.fullmatch(text):
-        return _months(int(found[1]), 1, 12)
-    if found := _YEAR_MONTH_DAY.fullmatch(text):
-        return _days(int(found[1]), int(found[3]), int(found[4]))
-    if found := _YEAR_MONTH.fullmatch(text):
-        return _months(int(found[1]), int(found[2]), 1)
-    if found := _MONTH_YEAR.fullmatch(text):
-        return _months(int(found[2]), int(found[1]), 1)
-    if found := _QUARTER_YEAR.fullmatch(text):
-        return _months(int(found[2]), int(found[1]) * 3 - 2, 3)
-    if found := _YEAR_QUARTER.fullmatch(text):
-        return _months(int(found[1]), int(found[2]) * 3 - 2, 3)
-    if found := _DECADE.fullmatch(text):
-        return _months(int(found[1]), 1, 120)
+    if match := _YEAR.fullmatch(text):
+        return _months(int(match[1]), 1, 12)
+    if match := _YEAR_MONTH_DAY.fullmatch(text):
+        return _days(int(match[1]), int(match[3]), int(match[4]))
+    if match := _YEAR_MONTH.fullmatch(text):
+        return _months(int(match[1]), int(match[2]), 1)
+    if match := _MONTH_YEAR.fullmatch(text):
+        return _months(int(match[2]), int(match[1]), 1)
+    if match := _QUARTER_YEAR.fullmatch(text):
+        return _months(int(match[2]), int(match[1]) * 3 - 2, 3)
+    if match := _YEAR_QUARTER.fullmatch(text):
+        return _months(int(match[1]), int(match[2]) * 3 - 2, 3)
+    if match := _DECADE.fullmatch(text):
+        return _months(int(match[1]), 1, 120)
     return None
 
 

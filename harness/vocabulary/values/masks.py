@@ -26,12 +26,12 @@ def masks(text: str, reading: Reading) -> list[Candidate]:
     hidden = _hidden(text)
     if hidden is None:
         return []
-    found = _dates(hidden, reading) if reading.kind == "date" else _spelled(hidden, reading)
-    if text.find("*") == len(text) - 1 and _any_ending(found, reading):
-        found += _begun(text[:-1], reading)
-    if not found and "*" in text:
+    candidates = _dates(hidden, reading) if reading.kind == "date" else _spelled(hidden, reading)
+    if text.find("*") == len(text) - 1 and _any_ending(candidates, reading):
+        candidates += _begun(text[:-1], reading)
+    if not candidates and "*" in text:
         raise Unreadable(text, "a mask that fits no raw value", "each `*` stands for one character of the raw text")
-    return found
+    return candidates
 
 
 def _hidden(text: str) -> str | None:
@@ -84,12 +84,12 @@ def _dates(mask: str, reading: Reading) -> list[Candidate]:
     orders = {"mask": bool(first)}
     if first is None and len(mask) == len("13/02/1987") and mask[2] in "-/.":
         orders = {DAY_FIRST: True, MONTH_FIRST: False}
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for name, day_leads in orders.items():
         values = [raw for raw in reading.domain if isinstance(raw, Span) and _fit(raw, fits, mask, day_leads)]
         if values:
-            found.append((name, OneOf(frozenset(values))))
-    return found
+            candidates.append((name, OneOf(frozenset(values))))
+    return candidates
 
 
 def _fit(span: Span, fits: re.Pattern[str], mask: str, day_leads: bool) -> bool:

@@ -16,28 +16,28 @@ _DATES = 'print a date, a range such as [1980, 1990), a set, a mask, or *; or de
 
 def meaning(text: str, reading: Reading, forms: Sequence[Form]) -> Value:
     """The only thing a text can mean under some forms; else the first complaint of one that nearly fitted."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     complaint: Unreadable | None = None
     for form in forms:
         try:
-            found += form(text, reading)
+            candidates += form(text, reading)
         except Unreadable as problem:
             complaint = complaint or problem
-    if not found:
+    if not candidates:
         raise complaint or unreadable(text, reading)
-    return _settle(text, found, reading)
+    return _settle(text, candidates, reading)
 
 
-def _settle(text: str, found: list[Candidate], reading: Reading) -> Value:
+def _settle(text: str, candidates: list[Candidate], reading: Reading) -> Value:
     """The declared notation, or the one meaning that all candidates share on the domain."""
-    if any(name == reading.notation for name, _ in found):
-        found = [(name, value) for name, value in found if name in (reading.notation, THOUSANDS)]
-    if len({value for _, value in found}) > 1:
-        found = _different(found, reading)
-    if len({value for _, value in found}) > 1:
-        meanings = " or ".join(f"{name} {quote(show(value), 40)}" for name, value in found)
-        raise Unreadable(text, f"ambiguous: may be {meanings}", _declare([name for name, _ in found]))
-    name, value = found[0]
+    if any(name == reading.notation for name, _ in candidates):
+        candidates = [(name, value) for name, value in candidates if name in (reading.notation, THOUSANDS)]
+    if len({value for _, value in candidates}) > 1:
+        candidates = _different(candidates, reading)
+    if len({value for _, value in candidates}) > 1:
+        meanings = " or ".join(f"{name} {quote(show(value), 40)}" for name, value in candidates)
+        raise Unreadable(text, f"ambiguous: may be {meanings}", _declare([name for name, _ in candidates]))
+    name, value = candidates[0]
     if name == THOUSANDS:
         why = f"fits the raw data only with {THOUSANDS} {quote(show(value), 40)}"
         raise Unreadable(text, why, "print plain numbers")
@@ -51,11 +51,11 @@ def _declare(names: list[str]) -> str:
     return "declare " + " or ".join(f'notation = "{name}"' for name in dict.fromkeys(names))
 
 
-def _different(found: list[Candidate], reading: Reading) -> list[Candidate]:
+def _different(candidates: list[Candidate], reading: Reading) -> list[Candidate]:
     """One candidate per meaning on the domain; those that cover nothing there give way to those that do."""
     meanings: dict[tuple[Raw, ...], Candidate] = {}
     idle: list[Candidate] = []
-    for name, value in found:
+    for name, value in candidates:
         if covered := tuple(filter(value.covers, reading.domain)):
             meanings.setdefault(covered, (name, value))
         else:

@@ -25,9 +25,9 @@ _FORMS = (points, ranges, bounds, sets, masks, grouped)
 def parse(cell: object, reading: Reading) -> Value:
     """What a released cell means in this column; raises Unreadable rather than guess."""
     text = cell if type(cell) is str else cell_text(cell)
-    found = reading.known.get(text)
-    if found is not None:
-        return _with_printed_ends(found, text, reading)
+    known = reading.known.get(text)
+    if known is not None:
+        return _with_printed_ends(known, text, reading)
     if len(text) > LONGEST_CELL:
         raise Unreadable(text, f"longer than {LONGEST_CELL:,} characters", "print one value per cell")
     return _read(text.strip(), reading, listed=False)
@@ -43,9 +43,9 @@ def resolve_other(values: Sequence[Value], reading: Reading) -> list[Value]:
 
 def _read(text: str, reading: Reading, *, listed: bool) -> Value:
     """A stripped text; `listed` once it came out of a printed list, which cannot hold another."""
-    found = reading.known.get(text)
-    if found is not None:
-        return _with_printed_ends(found, text, reading)
+    known = reading.known.get(text)
+    if known is not None:
+        return _with_printed_ends(known, text, reading)
     if text == "" or only_mask(text, reading) or (text in MISSING and _unlike_any(text, reading)):
         return Suppressed()
     if reading.kind in ("category", "ordered") and text.casefold() in OTHERS and _unlike_any(text, reading):

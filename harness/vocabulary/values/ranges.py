@@ -41,14 +41,14 @@ def points(text: str, reading: Reading) -> list[Candidate]:
 def _periods(text: str, reading: Reading) -> list[Candidate]:
     """A date of the domain is itself; a longer period covers the dates inside it."""
     possible = spans(text, reading.pattern)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for name, span in possible:
         wide = Interval(span.first, span.last, days=True)
         if span in reading.members:
-            found.append((name, Exact(span)))
+            candidates.append((name, Exact(span)))
         elif any(map(wide.covers, reading.domain)):
-            found.append((name, wide))
-    return found or [(name, _exact(text, span, reading)) for name, span in possible]
+            candidates.append((name, wide))
+    return candidates or [(name, _exact(text, span, reading)) for name, span in possible]
 
 
 def _exact(text: str, value: Raw, reading: Reading) -> Exact:
@@ -75,7 +75,7 @@ def ranges(text: str, reading: Reading, *, nested: bool = False) -> list[Candida
     if len(inner) > 2 * max(reading.longest, 120) + 16:  # no longer than two ends: keeps the search linear
         return []
     sides = ends(reading.closed) if reading.closed else brackets or (True, True)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for low, sign, high in _pairs(inner, reading):
         if sign == ";" if brackets is None else sign in ",~" and reading.notation == "set":
             continue  # several values rather than two ends
@@ -83,16 +83,16 @@ def ranges(text: str, reading: Reading, *, nested: bool = False) -> list[Candida
             raise Unreadable(text, "ambiguous: may be a range, or a value and its count", "print ranges as 20-30")
         if brackets is None and sign == ",":
             refuse_thousands(text, reading)
-        found.append((name, _between(text, low, high, sides, reading)))
-    return found
+        candidates.append((name, _between(text, low, high, sides, reading)))
+    return candidates
 
 
 def _chain(text: str, reading: Reading) -> Value | None:
     """`20 <= x < 30`, `>=20 and <30`, `20-<30`: as bounds do, they say themselves which ends belong."""
     for pattern in _CHAINS:
-        if found := pattern.fullmatch(text):
-            low, high = _end(found["low"].strip(), reading), _end(found["high"].strip(), reading)
-            sides = found["left"] not in ("<", ">"), found["right"] != "<"
+        if match := pattern.fullmatch(text):
+            low, high = _end(match["low"].strip(), reading), _end(match["high"].strip(), reading)
+            sides = match["left"] not in ("<", ">"), match["right"] != "<"
             return _between(text, low, high, sides, reading) if low and high else None
     return None
 
@@ -123,10 +123,10 @@ def _end(text: str, reading: Reading) -> End | None:
     if reading.kind == "number":
         value = number(text)
         return None if value is None else (value, value)
-    found = spans(text, reading.pattern)
-    if len(found) > 1:
+    readings = spans(text, reading.pattern)
+    if len(readings) > 1:
         raise Unreadable(text, *ambiguous_order())
-    return found[0][1] if found else None
+    return readings[0][1] if readings else None
 
 
 def _between(text: str, low: End, high: End, sides: tuple[bool, bool], reading: Reading) -> Value:
@@ -134,10 +134,10 @@ def _between(text: str, low: End, high: End, sides: tuple[bool, bool], reading: 
     left, right = sides
     start, stop = low[0] if left else low[1], high[1] if right else high[0]
     try:
-        found = Interval(start, stop, closed(left, right), days=reading.kind == "date")
+        interval = Interval(start, stop, closed(left, right), days=reading.kind == "date")
     except ValueError as problem:
         raise Unreadable(text, f"as a range, {problem}", "the release is malformed: fix the anonymizer") from None
-    return found if reading.kind != "ordered" else _run(text, found, reading)
+    return interval if reading.kind != "ordered" else _run(text, interval, reading)
 
 
 def _run(text: str, positions: Interval, reading: Reading) -> OneOf:
@@ -164,8 +164,8 @@ def bounds(text: str, reading: Reading) -> list[Candidate]:
     word, rest = ">=", text[:-1] if text.endswith("+") else ""
     if reading.kind == "number" and reading.notation != "number" and _PLUS.match(text):
         rest = text[1:]
-    if found := _BOUND.fullmatch(text):
-        word, rest = found[1].strip().lower(), found[2]
+    if match := _BOUND.fullmatch(text):
+        word, rest = match[1].strip().lower(), match[2]
     end = _end(rest.strip(), reading)
     if end is None:
         return []
@@ -184,9 +184,9 @@ def grouped(text: str, reading: Reading) -> list[Candidate]:
     plain = _DOTTED.sub(r"\1\2", text)
     if reading.kind != "number" or reading.notation == "number" or reading.decimals > 2 or plain == text:
         return []
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     if not _DECIMAL.search(plain):
         for form in (points, ranges, bounds):
             with suppress(Unreadable):
-                found += form(plain, reading)
-    return [(THOUSANDS, value) for _, value in found if any(map(value.covers, reading.domain))]
+                candidates += form(plain, reading)
+    return [(THOUSANDS, value) for _, value in candidates if any(map(value.covers, reading.domain))]

@@ -109,12 +109,12 @@ class Reading:
         return plain
 
     def _raw_date(self, text: str) -> Span:
-        found = spans(text, self.pattern)
-        if not found:
+        readings = spans(text, self.pattern)
+        if not readings:
             raise Unreadable(text, "not a date", 'correct it, or declare a pattern: notation = "%d.%m.%y"')
-        if len(found) > 1:
+        if len(readings) > 1:
             raise Unreadable(text, *ambiguous_order())
-        return found[0][1]
+        return readings[0][1]
 
     @property
     def pattern(self) -> str | None:

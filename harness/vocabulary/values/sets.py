@@ -26,16 +26,16 @@ def sets(text: str, reading: Reading) -> list[Candidate]:
     if inner == "":
         raise Unreadable(text, "an empty set covers nobody", "print `*` for a suppressed cell")
     signs = [sign for sign in _SIGNS if sign in inner] or ([","] if bracket else [])
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     complaint: Unreadable | None = None
     for sign in signs:
         try:
-            found += _split_at(sign, text, bracket, inner, reading)
+            candidates += _split_at(sign, text, bracket, inner, reading)
         except Unreadable as problem:
             complaint = complaint or problem
-    if complaint and not found:
+    if complaint and not candidates:
         raise complaint
-    return found
+    return candidates
 
 
 def _split_at(sign: str, text: str, bracket: str, inner: str, reading: Reading) -> list[Candidate]:
@@ -128,16 +128,16 @@ def strings(text: str) -> tuple[str, list[str]] | None:
     if _CLOSING.get(text[:1]) != text[-1:]:
         return None
     inner = text[1:-1].strip()
-    found, place = [], 0
+    items, place = [], 0
     while place < len(inner):
         match = _STRING.match(inner, place)
         if not match:
             return None
-        found.append(_unescaped(match.group()))
+        items.append(_unescaped(match.group()))
         place = match.end()
         if gap := _GAP.match(inner, place):
             place = gap.end()
-    return (text[0], found) if found else None
+    return (text[0], items) if items else None
 
 
 def _unescaped(literal: str) -> str:

@@ -34,7 +34,7 @@ class DescribeReply(_message.Message):
     def __init__(self, protocol: _Optional[_Union[Version, _Mapping]] = ..., card: _Optional[_Union[Card, _Mapping]] = ..., request_bytes: _Optional[int] = ...) -> None: ...
 
 class Card(_message.Message):
-    __slots__ = ("name", "version", "releases", "randomized", "seedable", "keeps_data", "max_draws", "noise_epsilon")
+    __slots__ = ("name", "version", "releases", "randomized", "seedable", "keeps_data", "max_draws", "noise_epsilon", "noise_delta")
     class Releases(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         RELEASES_UNSPECIFIED: _ClassVar[Card.Releases]
@@ -51,6 +51,7 @@ class Card(_message.Message):
     KEEPS_DATA_FIELD_NUMBER: _ClassVar[int]
     MAX_DRAWS_FIELD_NUMBER: _ClassVar[int]
     NOISE_EPSILON_FIELD_NUMBER: _ClassVar[int]
+    NOISE_DELTA_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: str
     releases: Card.Releases
@@ -59,7 +60,8 @@ class Card(_message.Message):
     keeps_data: bool
     max_draws: int
     noise_epsilon: float
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., releases: _Optional[_Union[Card.Releases, str]] = ..., randomized: _Optional[bool] = ..., seedable: _Optional[bool] = ..., keeps_data: _Optional[bool] = ..., max_draws: _Optional[int] = ..., noise_epsilon: _Optional[float] = ...) -> None: ...
+    noise_delta: float
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., releases: _Optional[_Union[Card.Releases, str]] = ..., randomized: _Optional[bool] = ..., seedable: _Optional[bool] = ..., keeps_data: _Optional[bool] = ..., max_draws: _Optional[int] = ..., noise_epsilon: _Optional[float] = ..., noise_delta: _Optional[float] = ...) -> None: ...
 
 class PutRequest(_message.Message):
     __slots__ = ("digest", "size", "part", "last")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.errors import InputError, did_you_mean, message_of
 
 # One colon between a dotted module and a dotted name, as in entry points.
 _IMPORTABLE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -21,10 +21,7 @@ def is_importable_name(text: str) -> bool:
 
 def load_object(text: str, parameters: Mapping[str, Any] | None = None) -> Any:
     """The object that `package.module:name` names; a class is called, with `parameters` as keyword arguments."""
-    if not is_importable_name(text):
-        raise InputError(f"{text!r} does not name an object; expected package.module:name")
-    module, _, name = text.partition(":")
-    loaded = attribute_of(_imported(text, module), name, text)
+    loaded, name = find_object(text), text.partition(":")[2]
     if inspect.isclass(loaded):
         return constructed(loaded, parameters or {}, text)
     if parameters:
@@ -32,23 +29,39 @@ def load_object(text: str, parameters: Mapping[str, Any] | None = None) -> Any:
     return loaded
 
 
-def _imported(text: str, module: str) -> Any:
+def find_object(text: str, where: str | None = None) -> Any:
+    """The object that `package.module:name` names, as it is; `where` is how messages call it."""
+    where = text if where is None else where
+    if not is_importable_name(text):
+        raise InputError(f"{where!r} does not name an object; expected package.module:name")
+    module, _, name = text.partition(":")
+    return attribute_of(_imported(module, where), name, where)
+
+
+def _imported(module: str, where: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise InputError(f"{text}: module {module!r} cannot be imported: {error}") from error
+        raise InputError(
+            f"{where}: module {module!r} cannot be imported: {error}; it is looked for in the current folder, beside "
+            "the audit.toml and where Python has its packages"
+        ) from error
     except Exception as error:  # whatever a user's module does when it is imported
-        raise InputError(f"{text}: importing {module!r} raised {type(error).__name__}: {error}") from error
+        raise InputError(f"{where}: importing {module!r} raised {type(error).__name__}: {message_of(error)}") from error
 
 
 def attribute_of(owner: Any, name: str, where: str) -> Any:
     """The attribute of a dotted name, or an InputError with the nearest public name."""
     for part in name.split("."):
         if not hasattr(owner, part):
-            public = [known for known in dir(owner) if not known.startswith("_")]
-            raise InputError(f"{where}: there is no {part!r}; {did_you_mean(part, public)}")
+            raise InputError(f"{where}: there is no {part!r}; {did_you_mean(part, _public(owner))}")
         owner = getattr(owner, part)
     return owner
+
+
+def _public(owner: Any) -> list[str]:
+    names = [name for name in dir(owner) if not name.startswith("_")]
+    return [name for name in names if not inspect.ismodule(getattr(owner, name, None))]
 
 
 def constructed(kind: type, parameters: Mapping[str, Any], where: str) -> Any:

@@ -10,7 +10,7 @@ from harness.vocabulary.dataset import Dataset
 from oracles.wire.messages import Refused
 
 
-class Shelf:
+class DatasetCache:
     """Datasets by digest, bounded in bytes and in time since last use; the longest unused make room for new ones."""
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:

@@ -1,0 +1,188 @@
+"""From the draws of both sides at one row of a person to one Measurement: distance, limits, tail and bets.
+
+Three kinds of limits answer three questions:
+
+- intervals at `look.alpha` hold together for all persons, adversaries and secrets; a violation needs them, because
+  one wrong accusation of so many is one too many;
+- upper limits at `look.alone` are those of one person alone; that all keep the claim needs no more;
+- in an adaptive audit the bets that a person keeps the claim, or breaks it, go on from look to look: their capital
+  is evidence that was gathered by all draws so far, whenever one stops.
+
+With δ > 0 pairs of draws are judged (v1). Their pairing is the vendor's: draws with equal seeds need not belong
+together. So a person is accused only of what every pairing shows (`delta_beyond_noise`); how often two draws of f(D)
+itself lie as far apart is measured beside it (`placebo`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from harness.auditing.events import Look, Measurement, OracleProfile
+from harness.auditing.grid import grid
+from harness.auditing.infer import Pair
+from harness.auditing.plan import Plan
+from harness.measuring.betting import Wager, bet_on_less, bet_on_more
+from harness.measuring.bounds import binomial_upper, learn_potential
+from harness.measuring.divergence import Divergence, SumOfDistances, upper_of
+from harness.measuring.estimate import Estimate, compare, draws_needed
+from harness.measuring.features import Floats
+from harness.measuring.independence import copies_by_chance
+from harness.measuring.privacy_loss import least_privacy_loss
+from harness.measuring.samples import Samples
+from harness.measuring.tail import delta_beyond_noise, placebo_delta, smallest_delta, smallest_epsilon, tail_count
+
+LOOKED_AT = 1_000  # draws, for copies
+COPIES = 1e-7  # draws that repeat each other so much by chance are taken for copies: less than one audit in a thousand
+
+RowKey = tuple[int, int, int, int]  # person, number of the adversary, of the secret, place of the row among hers
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Draws of both sides about one row, and in how many there was no evidence about it."""
+
+    present: Samples
+    absent: Samples
+    uncovered: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What earlier looks at a row leave to the next: the bets so far."""
+
+    kept: Wager = field(default_factory=Wager)
+    broken: Wager = field(default_factory=Wager)
+
+
+def measure(
+    plan: Plan, profile: OracleProfile, look: Look, pair: Pair, row: int, sides: Sides, rows: int, carried: Carried,
+    *, last: bool,
+) -> Measurement:  # fmt: skip
+    """The comparison of both sides at one row; the rows of a person share her error level."""
+    divergence, alpha = plan.divergences[pair[1]], look.alpha / rows
+    exact = plan.is_exact(profile.card, pair[0])
+    estimate = compare(
+        divergence, sides.present, sides.absent, alpha=alpha, coupled=profile.coupled, exact=exact,
+        # Before the last look a lower bound matters only if it may prove a violation.
+        lower_from=0.0 if last else plan.claim.epsilon,
+    )  # fmt: skip
+    measurement = Measurement(
+        *pair,
+        row,
+        distance=estimate.distance,
+        lower=estimate.lower,
+        upper=estimate.upper,
+        alone=estimate.upper,
+        present=tuple(sides.present.draws.mean(axis=0).tolist()),
+        absent=tuple(sides.absent.draws.mean(axis=0).tolist()),
+        per_value=estimate.per_value,
+        uncovered=sides.uncovered,
+    )
+    if exact:
+        return measurement
+    measurement = _with_tail(plan, profile, look, measurement, divergence, estimate, sides, alpha)
+    if plan.claim.delta > 0:
+        return measurement
+    measurement = replace(measurement, alone=_alone(plan, profile, look, divergence, estimate, sides))
+    if not plan.adaptive:
+        return measurement
+    return replace(
+        measurement,
+        kept=_bet_on_keeping(divergence, sides, plan.claim.epsilon, carried.kept),
+        broken=_bet_on_breaking(divergence, sides, plan.claim.epsilon, alpha, carried.broken),
+    )
+
+
+def _alone(
+    plan: Plan, profile: OracleProfile, look: Look, divergence: Divergence, estimate: Estimate, sides: Sides
+) -> float:
+    """An upper limit for this person alone, where the one that holds together with all others does not decide."""
+    if look.alone <= look.alpha / 2 or estimate.upper < plan.claim.epsilon:
+        return estimate.upper
+    limit = upper_of(divergence, sides.present, sides.absent, estimate.distance, look.alone, coupled=profile.coupled)
+    return min(estimate.upper, limit)
+
+
+def _with_tail(
+    plan: Plan, profile: OracleProfile, look: Look, measurement: Measurement, divergence: Divergence,
+    estimate: Estimate, sides: Sides, alpha: float,
+) -> Measurement:  # fmt: skip
+    """What only draws can tell: the tail of v1's definition, and the privacy loss where one is claimed."""
+    claim, card = plan.claim, profile.card
+    apart = divergence.paired(sides.present, sides.absent)
+    hits, pairs = tail_count(apart, claim.epsilon)
+    loss = None
+    if card.noise_epsilon is not None and pairs > 1:
+        loss = least_privacy_loss(
+            sides.present.draws, sides.absent.draws, alpha=alpha, delta=card.noise_delta or 0.0
+        ).epsilon
+    measurement = replace(
+        measurement,
+        draws=estimate.draws,
+        floor=estimate.floor,
+        delta_at_epsilon=smallest_delta(apart, claim.epsilon, alpha),
+        epsilon_at_delta=smallest_epsilon(apart, claim.delta, alpha, divergence.largest),
+        exceedances=tuple(tail_count(apart, epsilon)[0] for epsilon in grid(divergence)),
+        hits=hits,
+        privacy_loss=loss,
+        copied=bool(card.randomized) and are_copies(sides.absent),
+        draws_needed=_draws_needed(plan, estimate, apart, alpha),
+    )
+    if claim.delta == 0:
+        return measurement
+    return replace(
+        measurement,
+        delta_alone=binomial_upper(hits, pairs, max(look.alone, alpha / 2)),
+        delta_beyond_noise=delta_beyond_noise(divergence, sides.present, sides.absent, claim.epsilon, alpha),
+        placebo=placebo_delta(divergence, sides.present, claim.epsilon, alpha),
+    )
+
+
+def are_copies(samples: Samples) -> bool:
+    """Whether draws that should be independent repeat each other."""
+    draws = [draw.tobytes() for draw in samples.draws[:LOOKED_AT]]
+    return len(set(draws)) < len(draws) and copies_by_chance(draws) <= COPIES
+
+
+def _draws_needed(plan: Plan, estimate: Estimate, apart: Floats, alpha: float) -> int | None:
+    """About how many draws would settle the row, by its distance or by its tail; None when settled."""
+    claim = plan.claim
+    if claim.delta == 0:
+        settled = estimate.upper < claim.epsilon or estimate.lower >= claim.epsilon
+        return None if settled else draws_needed(estimate, claim.epsilon, alpha)
+    often = smallest_delta(apart, claim.epsilon, alpha)
+    gap = claim.delta - often.value
+    if often.upper <= claim.delta or often.lower > claim.delta or gap == 0:
+        return None
+    width = often.upper - often.value if gap > 0 else often.value - often.lower
+    return math.ceil(len(apart) * (width / gap) ** 2)  # limits close in as one over the root of the draws
+
+
+def bets_on_pairs(divergence: Divergence, epsilon: float) -> bool:
+    """Whether the mean distance of pairs is at least the distance, so that it can be bet on, below a largest one."""
+    return isinstance(divergence, SumOfDistances) and epsilon < divergence.largest
+
+
+def _bet_on_keeping(divergence: Divergence, sides: Sides, epsilon: float, wager: Wager) -> Wager | None:
+    """The bet that the mean distance of pairs, which is at least the distance, is below ε."""
+    if not bets_on_pairs(divergence, epsilon):
+        return None
+    return bet_on_less(wager, divergence.paired(sides.present, sides.absent), epsilon, divergence.largest)
+
+
+def _bet_on_breaking(divergence: Divergence, sides: Sides, epsilon: float, alpha: float, wager: Wager) -> Wager | None:
+    """The bet that the gain of a potential, which is at most the distance, is above ε.
+
+    The potential is learnt on the first quarter of the draws, and bet on with the others.
+    """
+    if not isinstance(divergence, SumOfDistances):
+        return None
+    x, y = (divergence.coordinates(side).columns for side in (sides.present, sides.absent))
+    draws = min(x.shape[1], y.shape[1])
+    seen = draws // 4
+    if seen < 2:
+        return wager
+    potential = learn_potential(x[:, :seen], y[:, :seen], alpha, draws=draws - seen, span=divergence.span)
+    gains = potential.gains(x[:, seen:draws], y[:, seen:draws])
+    return bet_on_more(wager, gains, epsilon / divergence.scale, potential.oscillation)
