@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +20,8 @@ from tqdm import tqdm
 
 from harness.auditing.config import bind, choose_adversaries, loaded
 from harness.auditing.events import Event, Examined, Selected
-from harness.auditing.journal import Journal
+from harness.auditing.journal import Journal, not_written
+from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
 from harness.executors import choose_executor
@@ -103,7 +104,8 @@ def audit(
     )
     oracle = as_oracle(anonymizer)
     folder = Path(out) if out is not None else None
-    return run_audit(plan, oracle, workers, out=folder, progress=progress, reveal=reveal)
+    source = {"address": anonymizer, "options": {}} if isinstance(anonymizer, str) else None
+    return run_audit(plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal)
 
 
 def _dataset(
@@ -168,7 +170,7 @@ def open_journal(
     """The journal of this audit in `out`, if there is one."""
     if out is None:
         return None
-    owner = {"plan": plan.spec(), "oracle": dict(source or {"name": oracle.card.name})}
+    owner = {"plan": plan.spec(), "oracle": oracle_identity(oracle, source)}
     unknown = unidentified(owner["plan"])
     if unknown:
         raise InputError(
@@ -239,8 +241,13 @@ def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> N
 def _write_whole(path: Path, text: str) -> None:
     """Whole or not at all: nobody reads half a report."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-    partial.replace(path)
+    try:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise not_written(path, error) from None
 
 
 def versions() -> dict[str, str]:

@@ -22,8 +22,9 @@ ORDER = [
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
     "auditing.options", "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
-    "auditing.measure", "auditing.select", "auditing.examine",
-    "auditing.state", "auditing.journal", "auditing.draw_store", "executors", "auditing.procedure", "auditing.cost",
+    "auditing.measure", "auditing.select", "auditing.examine", "auditing.oracle_identity",
+    "auditing.state", "auditing.plain_differences", "auditing.journal", "auditing.draw_store", "executors",
+    "auditing.procedure", "auditing.cost",
     "auditing.verdict", "auditing.compile_report", "auditing.verify",
     "render", "report", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip

@@ -4,14 +4,38 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.auditing.journal import not_written
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.table import Cells, Table
+
+UNREADABLE = (
+    OSError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)  # what numpy raises
+
+
+def stored_name(purpose: str, question: int) -> str:
+    """The name of the draws of f(D) for one purpose and question."""
+    return f"present-{purpose.replace(' ', '-')}-{question}"
+
+
+def draws_file(folder: Path, name: str) -> Path:
+    """Where the draws of a name are kept."""
+    return folder / f"{name}.npz"
 
 
 class DrawStore:
@@ -25,13 +49,13 @@ class DrawStore:
         """Keep these draws, whole or not at all."""
         self._in_memory[name] = tables
         if self._folder is not None:
-            _write(self._folder / f"{name}.npz", tables)
+            _write(draws_file(self._folder, name), tables)
 
     def load(self, name: str, digests: Sequence[str]) -> tuple[Table, ...]:
         """The draws as they were saved; the digests from the journal prove it."""
         if name not in self._in_memory:
             assert self._folder is not None, f"{name} was drawn in another process and is not on disk"
-            self._in_memory[name] = _read(self._folder / f"{name}.npz", digests)
+            self._in_memory[name] = _read(draws_file(self._folder, name), digests)
         return self._in_memory[name]
 
 
@@ -44,18 +68,23 @@ def _write(path: Path, tables: Sequence[Table]) -> None:
             arrays[f"{draw}.{position}.palette"] = _packed([cells.palette.dtype.kind, plain])
             arrays[f"{draw}.{position}.codes"] = cells.codes
     partial = path.with_name(path.name + ".partial")
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise not_written(path, error) from None
 
 
 def _read(path: Path, digests: Sequence[str]) -> tuple[Table, ...]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             tables = tuple(_table(arrays, draw) for draw in range(len(digests)))
-    except (OSError, KeyError, ValueError) as error:
+    except UNREADABLE as error:
         raise _not_whole(path, str(error)) from None
     if [table.digest for table in tables] != list(digests):
         raise _not_whole(path, "its content is not what the journal says was released")

@@ -7,6 +7,7 @@ again and again on the one release. Knows releases and targets, never an oracle.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ from harness.measuring.models import PredictionError
 from harness.vocabulary.dataset import Record, Secret
 from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.release import Microdata, TrainingRows
+
+log = logging.getLogger("harness")
+_logged: set[str] = set()  # failures whose full text this process has logged
 
 Pair = tuple[int, int]  # number of the adversary, of the secret
 Place = int  # of a target among the targets of one call
@@ -103,6 +107,7 @@ def _infer_once(
                 answer = everybody.predict(target.raws, target.index, secret)
         except PredictionError as error:
             inferred.failures[pair, place] = str(error)
+            _log_once(str(error), error.__cause__)
         else:
             inferred.draws[pair, place].append(answer.probabilities)
             inferred.uncovered[pair, place] += not answer.covered
@@ -118,7 +123,14 @@ def _failures_of(adversary: Adversary) -> Iterator[None]:
     except Exception as error:
         if adversary.is_built_in:
             raise
-        raise PredictionError(f"adversary {adversary.name!r} raised {type(error).__name__}: {error}") from error
+        raise PredictionError(f"adversary {adversary.name!r} raised {type(error).__name__}") from error
+
+
+def _log_once(failure: str, cause: BaseException | None) -> None:
+    """The full text of an exception, for whoever reads the log; it may name raw values, and no report holds it."""
+    if cause is not None and failure not in _logged:
+        _logged.add(failure)
+        log.warning("%s: %s", failure, cause)
 
 
 @dataclass(frozen=True, eq=False)

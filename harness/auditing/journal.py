@@ -12,15 +12,18 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from harness.auditing.plain_differences import plain_differences
 from harness.vocabulary.errors import JournalError
 
 Entry = dict[str, Any]
 START = "0" * 64
 OPEN, CLOSE = b'{"entry":', b',"chain":""}'
+MOST_DIFFERENCES, MOST_SHOWN = 3, 60  # places of a foreign plan that an error names; letters of each value
 SYNC_SECONDS = 0.5  # what a power cut may cost; a killed process loses nothing
 
 
@@ -38,12 +41,15 @@ class Journal:
         self._synced = time.monotonic()
         try:
             self._take()
-            self.entries, self._chain, whole = _intact(path, self._file.read())
+            content = self._file.read()
+            self.entries, self._chain, whole = _intact(path, content)
+            if not self.entries and not _may_be_ours(content):
+                raise JournalError(f"{path}: this file is no journal; choose another --out, or move the file away")
             self._file.truncate(whole)
             self._file.seek(whole)
             self._own(owner)
         except BaseException:
-            self._file.close()
+            self._close()
             raise
 
     def _take(self) -> None:
@@ -60,9 +66,8 @@ class Journal:
             self.append(owner)
             self.sync()
         elif self.entries[0] != owner:
-            differing = sorted(key for key in owner if self.entries[0].get(key) != owner[key]) or ["unknown keys"]
             raise JournalError(
-                f"{self.path}: this journal belongs to another audit (its {', '.join(differing)} differ); "
+                f"{self.path}: this journal belongs to another audit ({_what_differs(self.entries[0], owner)}); "
                 "choose another --out, or remove the folder to begin anew"
             )
         self.entries = self.entries[1:]
@@ -71,13 +76,19 @@ class Journal:
         """One entry is on its way to the disk when this returns, and on it within SYNC_SECONDS of the next."""
         body = _canonical(entry)
         self._chain = _link(self._chain, body)
-        self._file.write(_line(body, self._chain) + b"\n")
-        self._file.flush()
+        try:
+            self._file.write(_line(body, self._chain) + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise not_written(self.path, error) from None
         if time.monotonic() - self._synced > SYNC_SECONDS:
             self.sync()
 
     def sync(self) -> None:
-        os.fsync(self._file.fileno())
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise not_written(self.path, error) from None
         self._synced = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -86,8 +97,33 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.sync()
-        self._file.close()
+        try:
+            self.sync()
+        except JournalError:
+            if error is None:  # else what ended the audit is told
+                raise
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        with suppress(OSError):  # what could not be written before cannot be written now
+            self._file.close()
+
+
+def not_written(path: Path, error: OSError) -> JournalError:
+    """The disk refused a file of an audit; what was written before is whole."""
+    return JournalError(
+        f"{path}: cannot be written: {error.strerror or error}; what was measured before is kept: make room, or let "
+        "the folder be written to, and run the same audit again"
+    )
+
+
+def incomplete_bytes(path: Path) -> int:
+    """How many bytes follow the last whole line of a journal; nobody reads them."""
+    try:
+        return len(path.read_bytes().rpartition(b"\n")[2])
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def entries(path: Path) -> Iterator[Entry]:
@@ -111,9 +147,38 @@ def _intact(path: Path, content: bytes) -> tuple[list[Entry], str, int]:
         chain = _link(chain, body)
         if chain != link or line != _line(body, link):  # the very bytes: 0.30 is not 0.3
             raise _broken(path, number)
-        intact.append(json.loads(body))
+        intact.append(_entry(path, number, body))
         whole += len(line) + 1
     return intact, chain, whole
+
+
+def _entry(path: Path, number: int, body: bytes) -> Entry:
+    try:
+        entry = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise JournalError(f"{path}, line {number}: cannot be read as JSON: {error}") from None
+    if not isinstance(entry, dict):
+        raise JournalError(f"{path}, line {number}: holds {type(entry).__name__} instead of an entry")
+    return entry
+
+
+def _may_be_ours(content: bytes) -> bool:
+    """Whether a file without a whole line may be a journal whose first line is torn."""
+    begins = OPEN + b"{"
+    return content[: len(begins)] == begins[: len(content)]
+
+
+def _what_differs(before: Entry, now: Entry) -> str:
+    """The first places at which two owners differ, each with both values."""
+    found = list(plain_differences(before, now))
+    shown = [f"{one.place}: {_shown(one.one)} before, {_shown(one.other)} now" for one in found[:MOST_DIFFERENCES]]
+    more = len(found) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def _broken(path: Path, number: int) -> JournalError:

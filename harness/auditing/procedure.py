@@ -16,7 +16,7 @@ from typing import Literal
 
 from harness.auditing.asking import ask_oracle
 from harness.auditing.confirm import agree, confirms, questions_to_repeat
-from harness.auditing.draw_store import DrawStore
+from harness.auditing.draw_store import DrawStore, stored_name
 from harness.auditing.events import (
     EARLY,
     LATE,
@@ -76,7 +76,6 @@ class _Course:
     def __init__(self, audit: Audit, journal: Journal | None, state: AuditState) -> None:
         self.plan, self.oracle, self.executor = audit.plan, audit.oracle, audit.executor
         self.journal, self.state = journal, state
-        self.is_resumed = bool(state.examined)
         self.has_asked = False  # about persons, in this run
         self.latest: Examination | None = None
         self.store = DrawStore(None if journal is None else journal.path.parent)
@@ -88,6 +87,9 @@ class _Course:
     def events(self) -> Iterator[Event]:
         if self.state.profile is None:
             yield self._record(Probed(probe(self.plan, self.oracle)))
+        else:  # an audit that goes on, or has come to its end, must find the oracle that it began with
+            recognise(self.plan, self.oracle, self.profile)
+            yield self._record(Resumed())
         yield from self._select()
         for look in self.selected.looks:
             yield from self._examine_all(look)
@@ -147,13 +149,10 @@ class _Course:
                 raise outcome.error
 
     def _begin(self, look: Look) -> Iterator[Event]:
-        """Before the first question about a person: an audit that goes on must find the oracle that it began with."""
+        """Before the first question about a person: draws to compare later ones with."""
         if self.has_asked:
             return
         self.has_asked = True
-        if self.is_resumed:
-            recognise(self.plan, self.oracle, self.profile)
-            yield self._record(Resumed())
         yield from self._watch(EARLY, look)
 
     def _draw_for(self, look: Look) -> Iterator[Event]:
@@ -170,12 +169,12 @@ class _Course:
             ask = self.plan.ask_present(self.profile.card, question, purpose, draws)
             tables = tuple(table for table in ask_oracle(self.oracle, ask, "f(D)") if isinstance(table, Table))
             notes = dict.fromkeys(note for release in self._read(number, tables) for note in release.notes)
-            self.store.save(_stored_name(purpose, number), tables)
+            self.store.save(stored_name(purpose, number), tables)
             digests = tuple(table.digest for table in tables)
             yield self._record(Drawn(purpose, number, digests, tuple(notes)))
 
     def _tables(self, purpose: str, number: int) -> tuple[Table, ...]:
-        return self.store.load(_stored_name(purpose, number), self.state.drawn[purpose, number].digests)
+        return self.store.load(stored_name(purpose, number), self.state.drawn[purpose, number].digests)
 
     def _read(self, number: int, tables: tuple[Table, ...]) -> list[Microdata]:
         """Draws of f(D), read; an unreadable one ends the audit with the cell that cannot be read."""
@@ -267,7 +266,3 @@ class _Course:
 
 def _purpose(look: Look) -> str:
     return f"look {look.number}"
-
-
-def _stored_name(purpose: str, question: int) -> str:
-    return f"present-{purpose.replace(' ', '-')}-{question}"

@@ -18,6 +18,8 @@ from harness.measuring.certificate import Certificate, certify
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.persons import person_in_words
 
+ROUNDING = 1e-9  # of sums of error levels
+
 
 class Outcome(StrEnum):
     """The three answers; the exit codes of the command line follow them."""
@@ -70,6 +72,7 @@ class Circumstances:
     unprovable: frozenset[str] = frozenset()  # secrets whose distance has no confidence limits when δ = 0
     confirmed: frozenset[int] | None = None  # persons about whom f was asked again; None where that needs no asking
     doubts: tuple[str, ...] = ()  # why the answers of f prove nothing
+    spent: bool = False  # the limits took all of the error level, so that none is left for a certificate
 
     @property
     def oneself(self) -> str:
@@ -85,9 +88,25 @@ def judge(
 ) -> Verdict:  # fmt: skip
     """The verdict over all adversaries and secrets that the findings are of.
 
-    Findings that were measured for another claim are refused where they cannot decide this one.
+    Findings that were measured for another claim are refused where they cannot decide this one. Persons `random`
+    give a certificate only if the limits were measured at a level that leaves the other half of the error to it.
     """
-    return overall(judge_pairs(findings, claim, Circumstances(population, frozenset(random), coupled, unit)))
+    around = Circumstances(population, frozenset(random), coupled, unit, spent=_spends_more_than_half(findings, claim))
+    return overall(judge_pairs(findings, claim, around))
+
+
+def _spends_more_than_half(findings: Sequence[Finding], claim: Claim) -> bool:
+    """Whether the limits of all findings together take more than their half of the error level.
+
+    An audit with several looks spends 1 / (t (t + 1)) of a person's level on look t (`select.schedule`).
+    """
+    drawn = [finding for finding in findings if not finding.exact]
+    adaptive = any(finding.look > 1 for finding in drawn)
+    spent = sum(
+        finding.alpha * max(1, len(finding.rows)) * (finding.look * (finding.look + 1) if adaptive else 1)
+        for finding in drawn
+    )
+    return spent > (1 - claim.confidence) * HALF * (1 + ROUNDING)
 
 
 def judge_pairs(findings: Sequence[Finding], claim: Claim, around: Circumstances) -> dict[Pair, Verdict]:
@@ -139,6 +158,7 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
     worst = max(measured or findings, key=lambda finding: (finding.distance, -finding.person))
     guilty = [finding for finding in findings if finding.violates(claim)]
     doubtful = [finding for finding in findings if not finding.satisfies(claim)]
+    persons = len({finding.person for finding in findings})
     certificate = _certificate(findings, guilty, claim, around, pairs)
     outcome, witness = Outcome.INCONCLUSIVE, worst
     confirmed = [finding for finding in guilty if around.confirmed is None or finding.person in around.confirmed]
@@ -153,8 +173,8 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
         reason = _violation(witness, claim, around)
     elif doubtful:
         reason = _doubt(doubtful, claim, around) + _certified(certificate, claim, around)
-    elif len(findings) < around.population:
-        reason = _partial(findings, claim, around) + _certified(certificate, claim, around)
+    elif persons < around.population:
+        reason = _partial(persons, claim, around) + _certified(certificate, claim, around)
     else:
         outcome, reason = Outcome.HOLDS, _holding(findings, worst, claim, around)
     return Verdict(
@@ -168,10 +188,10 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
         adversary=worst.adversary,
         secret=worst.secret,
         reason=reason,
-        examined=len(findings),
+        examined=persons,
         population=around.population,
         certificate=certificate,
-        draws_needed=None if guilty or around.doubts else _needed(doubtful),
+        draws_needed=None if guilty or around.doubts else _needed(doubtful, claim),
     )
 
 
@@ -197,12 +217,13 @@ def _certificate(
     findings: Sequence[Finding], guilty: Sequence[Finding], claim: Claim, around: Circumstances, pairs: int
 ) -> Certificate | None:
     """Limits on how many of all persons do not keep the claim; certificates of all pairs hold together."""
-    if len(findings) >= around.population or not around.random:
+    persons = {finding.person for finding in findings}
+    if len(persons) >= around.population or not around.random or around.spent:
         return None
     exact = all(finding.exact for finding in findings)
     doubtful = [finding for finding in findings if not finding.satisfies_together(claim)]
     error = (1 - claim.confidence) * (1 if exact else HALF) / pairs
-    possible, proven = (sum(each.person in around.random for each in group) for group in (doubtful, guilty))
+    possible, proven = (len({each.person for each in group} & around.random) for group in (doubtful, guilty))
     least = certify(around.population, len(around.random), proven, error).least
     return replace(certify(around.population, len(around.random), possible, error), least=least)
 
@@ -253,8 +274,10 @@ def _not_proven(worst: Finding, around: Circumstances) -> str:
     return f"the largest distance seen, {worst.distance:.4g} of {_named(worst, around)}, therefore proves nothing"
 
 
-def _needed(doubtful: Sequence[Finding]) -> int | None:
-    known = [finding.draws_needed for finding in doubtful if finding.draws_needed is not None]
+def _needed(doubtful: Sequence[Finding], claim: Claim) -> int | None:
+    """About how many draws would settle this claim; those that would settle another one say nothing."""
+    mine = [finding for finding in doubtful if finding.claim == claim]
+    known = [finding.draws_needed for finding in mine if finding.draws_needed is not None]
     return max(known, default=None)
 
 
@@ -262,14 +285,18 @@ def _count(number: int, around: Circumstances) -> str:
     return f"{number} {around.unit}{'' if number == 1 else 's'}"
 
 
+def _count_persons(findings: Sequence[Finding], around: Circumstances) -> str:
+    return _count(len({finding.person for finding in findings}), around)
+
+
 def _doubt(doubtful: Sequence[Finding], claim: Claim, around: Circumstances) -> str:
     failures = [finding for finding in doubtful if finding.failure is not None]
     if failures:
-        return f"{_count(len(failures), around)} could not be measured ({failures[0].failure})"
+        return f"{_count_persons(failures, around)} could not be measured ({failures[0].failure})"
     if claim.delta == 0 and doubtful[0].secret in around.unprovable and not doubtful[0].exact:
         return (
             f"this distance has no confidence limits where f is randomized and delta = 0, so that only estimates are "
-            f"shown for {_count(len(doubtful), around)}; claim a delta above 0, or choose another distance"
+            f"shown for {_count_persons(doubtful, around)}; claim a delta above 0, or choose another distance"
         )
     noisy = [finding for finding in doubtful if claim.delta > 0 and not finding.exact and finding.reaches(claim)]
     if noisy:
@@ -278,18 +305,18 @@ def _doubt(doubtful: Sequence[Finding], claim: Claim, around: Circumstances) -> 
             f"{_violation(worst, claim, around)}; whether {around.unit}s or only f's noise does this, pairs of equal "
             'seeds cannot tell; pairs = "independent" judges f with its noise'
         )
-    needed = _needed(doubtful)
+    needed = _needed(doubtful, claim)
     settle = f"about {needed:,} draws would settle it" if needed else "more draws may settle it"
     draws = max(finding.draws for finding in doubtful)
     return (
-        f"{_count(len(doubtful), around)} may lie on either side of the claim (ε = {claim.epsilon:g}) after "
+        f"{_count_persons(doubtful, around)} may lie on either side of the claim (ε = {claim.epsilon:g}) after "
         f"{draws:,} draws; {settle}"
     )
 
 
-def _partial(findings: Sequence[Finding], claim: Claim, around: Circumstances) -> str:
+def _partial(persons: int, claim: Claim, around: Circumstances) -> str:
     return (
-        f"all {_count(len(findings), around)} examined, of {around.population}, stay below {claim.epsilon:g}, "
+        f"all {_count(persons, around)} examined, of {around.population}, stay below {claim.epsilon:g}, "
         f"but only an audit of all {around.unit}s can say that the claim holds"
     )
 

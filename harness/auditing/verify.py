@@ -7,6 +7,7 @@ both predictions, and each distance must be, bit for bit, the one between them.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,26 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.compile_report import compile_report
-from harness.auditing.events import Event, Examined, Measurement, Selected, from_entry
+from harness.auditing.draw_store import DrawStore, draws_file, stored_name
+from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, from_entry
 from harness.auditing.journal import entries
+from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.measuring.divergence import Divergence, divergence_named
 from harness.measuring.estimate import compare
 from harness.vocabulary.errors import InputError, JournalError
 
 MOST_DIFFERENCES = 5  # named in an error
+# What reading a journal raises whose chain is whole but whose content no audit writes.
+IMPOSSIBLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    InputError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def recompile(journal: Path) -> dict[str, Any]:
@@ -30,6 +44,28 @@ def recompile(journal: Path) -> dict[str, Any]:
         return compile_report(owner["plan"], _with_proven_distances(owner["plan"], map(from_entry, lines)))
     except JournalError as error:
         raise error.within(str(journal)) from None
+    except IMPOSSIBLE as error:
+        raise _impossible(journal, error) from error
+
+
+def stored_draws(journal: Path) -> tuple[list[str], list[str]]:
+    """The files beside a journal whose draws of f(D) are those that it names, and those that are not there."""
+    _, *lines = entries(journal)
+    try:
+        drawn = [event for event in map(from_entry, lines) if isinstance(event, Drawn)]
+        digests = {stored_name(one.purpose, one.question): one.digests for one in drawn}  # the last of a name counts
+    except IMPOSSIBLE as error:
+        raise _impossible(journal, error) from error
+    files = {name: draws_file(journal.parent, name) for name in sorted(digests)}
+    checked = [name for name, path in files.items() if os.path.lexists(path)]
+    for name in checked:
+        DrawStore(journal.parent).load(name, digests[name])
+    return [files[name].name for name in checked], [files[name].name for name in files if name not in checked]
+
+
+def _impossible(journal: Path, error: Exception) -> JournalError:
+    why = f"{type(error).__name__}: {error}"
+    return JournalError(f"{journal}: holds what no audit writes ({why:.200}); the journal cannot be trusted")
 
 
 def _with_proven_distances(spec: Mapping[str, Any], events: Iterable[Event]) -> Iterator[Event]:
@@ -111,21 +147,13 @@ class Spelled(str):
         return str(self)
 
 
-def differences(claimed: Any, proven: Any, place: str = "") -> Iterator[str]:
-    """Every place at which two plain values differ, in words."""
-    if isinstance(claimed, Mapping) and isinstance(proven, Mapping):
-        for key in [*proven, *(key for key in claimed if key not in proven)]:
-            inner = f"{place}.{key}" if place else str(key)
-            if key not in claimed:
-                yield f"{inner} is missing"
-            elif key not in proven:
-                yield f"{inner} does not follow from the journal"
-            else:
-                yield from differences(claimed[key], proven[key], inner)
-    elif isinstance(claimed, list) and isinstance(proven, list):
-        if len(claimed) != len(proven):
-            yield f"{place} has {len(claimed)} entries, the journal proves {len(proven)}"
-        for number, (one, other) in enumerate(zip(claimed, proven, strict=False)):
-            yield from differences(one, other, f"{place}[{number}]")
-    elif type(claimed) is not type(proven) or claimed != proven:
-        yield f"{place} is {claimed!r:.80}, but the journal proves {proven!r:.80}"
+def differences(claimed: Any, proven: Any) -> Iterator[str]:
+    """Every place at which a report differs from what the journal proves, in words."""
+    for found in plain_differences(claimed, proven):
+        if found.one is ABSENT:
+            yield f"{found.place} is missing"
+        elif found.other is ABSENT:
+            yield f"{found.place} does not follow from the journal"
+        else:
+            has, but = ("has", "") if isinstance(found.one, Entries) else ("is", "but ")
+            yield f"{found.place} {has} {found.one!r:.80}, {but}the journal proves {found.other!r:.80}"

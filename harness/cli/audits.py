@@ -13,8 +13,8 @@ from harness.api import JOURNAL, REPORT, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.journal import entries
-from harness.auditing.verify import recompile, verify_report
 from harness.cli import allow_imports_beside, tell
+from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
 from harness.report import Report
@@ -96,11 +96,8 @@ def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:
 
 def verify(chosen: argparse.Namespace) -> int:
     """Prove the report from the journal; 0 if every number follows from it, whatever the verdict."""
-    journal, report = chosen.folder / JOURNAL, chosen.folder / REPORT
-    plain = verify_report(journal, report) if report.exists() else recompile(journal)
-    verdict = Report(plain).verdict
-    proven = f"every number of {report} follows from it" if report.exists() else "there is no report beside it"
-    print(f"the journal is whole, and {proven}\n{verdict}")
+    evidence = check_folder(chosen.folder)
+    print("\n".join([*evidence.lines, str(evidence.report.verdict)]))
     return 0
 
 

@@ -53,7 +53,7 @@ def compare(
         return _exact(divergence, x, y, values, coupled)
     if coupled and len(x) != len(y):
         raise InputError(f"coupled draws come in pairs; got {len(x)} present and {len(y)} absent")
-    plug_in = float(values.sum())
+    plug_in = min(float(values.sum()), divergence.largest)  # rounding must not carry it beyond
     low, high = divergence.interval(x, y, plug_in, alpha, coupled=coupled, lower_from=lower_from)
     return Estimate(
         distance=plug_in,
@@ -74,7 +74,7 @@ def _exact(divergence: Divergence, x: Samples, y: Samples, values: Floats, coupl
     """The estimate of a record whose predictions do not vary: one draw of each side says all."""
     if any(len(side) > 1 and (side.draws != side.draws[0]).any() for side in (x, y)):
         raise InputError("an exact comparison was asked for, but the draws of one side differ from each other")
-    apart = divergence.between(x.draws[0], y.draws[0])
+    apart = min(divergence.between(x.draws[0], y.draws[0]), divergence.largest)
     return Estimate(
         distance=apart, per_value=tuple(values.tolist()), floor=0.0, lower=apart, upper=apart,
         draws=min(len(x), len(y)), coupled=coupled, exact=True,

@@ -181,6 +181,11 @@ class Dataset:
         """SHA-256 of which rows belong to whom; None when every row is a person."""
         return None if self.persons is None else hashlib.sha256(self.persons.astype("<i4").tobytes()).hexdigest()
 
+    @cached_property
+    def rows_digest(self) -> str | None:
+        """SHA-256 of which row of the source each record was; None when none was left out."""
+        return None if self.rows is None else hashlib.sha256(self.rows.astype("<i8").tobytes()).hexdigest()
+
     @property
     def population(self) -> int:
         """How many persons there are; a row each unless a person column says otherwise."""

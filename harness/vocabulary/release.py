@@ -21,6 +21,7 @@ from harness.vocabulary.table import Cells, Codes, Table
 from harness.vocabulary.values import (
     Exact,
     Interval,
+    OneOf,
     Other,
     Raw,
     Reading,
@@ -174,7 +175,7 @@ class Lexicon:
             raise ReleaseError(f"column {self.name!r}, row {row} of the release: {error}") from None
 
     def _number(self, value: Value) -> int:
-        printed = value.printed if isinstance(value, Interval) else None  # equal sets may print other ends
+        printed = value.printed if isinstance(value, Interval | OneOf) else None  # equal sets may print other ends
         number = self._by_value.setdefault((value, printed), len(self._values))
         if number == len(self._values):
             self._values.append(value)

@@ -26,6 +26,10 @@ class Local:
         seeded = True if self.randomness else None
         self.card = Card(_name(function), randomized=seeded, seedable=bool(seeded))
 
+    def spec(self) -> dict[str, Any]:
+        """What tells this anonymizer from another."""
+        return {"function": self.function, "options": self.options}
+
     def answer(self, ask: Ask) -> Iterator[Table]:
         for seed in ask.seeds():
             returned = self._call(ask, seed)

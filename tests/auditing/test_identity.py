@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -13,7 +14,7 @@ from harness.auditing.verify import recompile
 from harness.measuring.encoding import encoder_named
 from harness.measuring.models import Bernoulli, Fitted
 from tests.anonymizers import chunks
-from tests.small_audits import audit
+from tests.small_audits import audit, table
 
 
 @pytest.mark.parametrize(
@@ -42,9 +43,19 @@ def test_a_journal_is_not_resumed_by_an_audit_that_differs_in_a_parameter(
     first: dict[str, Any], second: dict[str, Any], tmp_path: Path
 ) -> None:
     audit(chunks, out=tmp_path, **first)
-    with pytest.raises(harness.JournalError, match="belongs to another audit"):
+    with pytest.raises(harness.JournalError, match=r"belongs to another audit \(plan\..*: .* before, .* now"):
         audit(chunks, out=tmp_path, **second)
     assert audit(chunks, out=tmp_path, **first).to_json() == audit(chunks, **first).to_json()
+
+
+def test_the_row_numbers_of_the_source_are_part_of_what_an_audit_is(tmp_path: Path) -> None:
+    """Findings name rows of the source; where the gap stands decides which they are."""
+    gap = pd.DataFrame({"age": [np.nan], "sex": ["F"], "ill": ["flu"]})
+    above, below = (pd.concat(parts, ignore_index=True) for parts in ((gap, table()), (table(), gap)))
+    audit(chunks, above, missing="drop", out=tmp_path)
+    with pytest.raises(harness.JournalError, match="belongs to another audit"):
+        audit(chunks, below, missing="drop", out=tmp_path)
+    audit(chunks, above, missing="drop", out=tmp_path)
 
 
 def test_what_smoothing_changes_is_measured_and_not_resumed() -> None:
@@ -114,14 +125,32 @@ def test_a_users_own_parts_enter_by_name(tmp_path: Path, monkeypatch: pytest.Mon
     assert encoder_named("bounds-hot").name in own.verdict.adversary
 
 
-def test_a_users_own_part_that_raises_is_named_and_is_not_a_defect_of_ours() -> None:
+def test_a_users_own_part_that_raises_is_named_and_is_not_a_defect_of_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The text of the exception may name raw values: it is logged, once, and kept nowhere."""
+
     @dataclass(frozen=True)
     class Crashing(Stubborn):
         def fit(self, features: Any, rows: Any, seed: int) -> Fitted:
-            raise ZeroDivisionError("nothing to divide by")
+            raise ZeroDivisionError("nothing to divide by for a woman of 41")
 
     report = audit(chunks, adversaries=[{"model": Crashing()}, {"model": "conditional"}])
+    assert "a woman of 41" not in report.to_json()
+    assert caplog.text.count("nothing to divide by for a woman of 41") == 1
     failed = report.verdicts["stubborn on tf-tf", "ill"]
     assert failed.outcome is harness.Outcome.INCONCLUSIVE
-    assert "adversary 'stubborn on tf-tf' raised ZeroDivisionError: nothing to divide by" in failed.reason
+    assert "adversary 'stubborn on tf-tf' raised ZeroDivisionError" in failed.reason
     assert report.verdicts["conditional on tf-tf", "ill"] == audit(chunks, model="conditional").verdict
+
+
+def test_the_text_of_a_classifiers_exception_is_not_kept(tmp_path: Path) -> None:
+    report = audit(chunks, model=Telling(), out=tmp_path)
+    assert "cannot predict: ValueError" in report.verdict.reason
+    for name in ("report.json", "journal.jsonl", "summary.txt"):
+        assert "cannot encode" not in (tmp_path / name).read_text()
+
+
+class Telling(DecisionTreeClassifier):  # type: ignore[misc]  # scikit-learn has no types
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+        raise ValueError(f"cannot encode {X}")

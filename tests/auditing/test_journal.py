@@ -89,8 +89,13 @@ def test_a_line_taken_out_or_moved_is_refused(path: Path) -> None:
 
 
 def test_the_journal_of_another_audit_is_refused_with_what_differs(path: Path) -> None:
-    with pytest.raises(JournalError, match="belongs to another audit \\(its plan differ\\)"):
+    with pytest.raises(JournalError, match=r"belongs to another audit \(plan.seed: 1 before, 2 now\)"):
         held(path, {**OWNER, "plan": {"seed": 2}})
+    several = {"plan": {"seed": 1, "draws": 5, "quasi": [1, 2]}, "oracle": "g" * 100, "more": None}
+    with pytest.raises(JournalError) as refused:
+        held(path, several)
+    for place in ("plan.draws: nothing before, 5 now", "oracle: 'f' before, 'ggg", "ggg… now; and 1 more)"):
+        assert place in str(refused.value)
 
 
 def test_a_second_writer_is_refused(path: Path) -> None:
@@ -104,6 +109,17 @@ def test_a_journal_that_is_not_there_or_empty_says_so(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with pytest.raises(JournalError, match="holds no entries"):
         list(entries(tmp_path / "empty"))
+
+
+def test_a_foreign_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    for content in (b"a diary without a newline", b'{"time": 1}', b"one line\n"):
+        path.write_bytes(content)
+        with pytest.raises(JournalError, match="this file is no journal|not what was written"):
+            Journal(path, OWNER)
+        assert path.read_bytes() == content
+    path.write_bytes(b'{"entry":{"orac')  # the first line of ours, torn
+    assert held(path) == []
 
 
 def test_others_may_not_read_it(path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import harness
 from harness.auditing.journal import Journal
+from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
 from harness.vocabulary.dataset import Dataset
@@ -148,7 +149,7 @@ def plan(data: pd.DataFrame) -> Plan:
 
 
 def owner(data: pd.DataFrame) -> dict[str, Any]:
-    return {"plan": plan(data).spec(), "oracle": {"name": as_oracle(chunks).card.name}}
+    return {"plan": plan(data).spec(), "oracle": oracle_identity(as_oracle(chunks))}
 
 
 def test_rows_with_equal_quasi_identifiers_are_told_apart_by_what_a_prior_knows_of_each() -> None:

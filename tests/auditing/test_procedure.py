@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.auditing.events import Event, Examined
+from harness.auditing.events import Event, Examined, Resumed
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
@@ -173,12 +173,19 @@ def test_the_stream_holds_every_event_of_an_audit_in_order() -> None:
     assert names[-2:] == ["confirmed", "closed"]
 
 
-def test_the_journal_replays_the_stream_and_nothing_is_asked_again(tmp_path: Path) -> None:
+def test_the_journal_replays_the_stream_and_asks_the_first_question_only(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def counting(data: pd.DataFrame) -> pd.DataFrame:
+        asked.append(len(data))
+        return chunks(data)
+
     with Journal(tmp_path / "journal.jsonl", {"plan": 1}) as journal:
         first = list(Audit(plan(), as_oracle(chunks)).events(journal))
     with Journal(tmp_path / "journal.jsonl", {"plan": 1}) as journal:
-        again = list(Audit(plan(), as_oracle(_must_not_be_asked)).events(journal))
-    assert again == first
+        again = list(Audit(plan(), as_oracle(counting)).events(journal))
+    assert again == [*first, Resumed()]
+    assert asked == [30]
     assert [event.person for event in measured(first)] == list(range(30))
 
 

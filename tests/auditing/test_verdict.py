@@ -96,6 +96,35 @@ def test_an_inconclusive_verdict_says_how_many_draws_would_settle_it() -> None:
     assert "about 4,321 draws would settle it" in verdict.reason
 
 
+def test_draws_that_would_settle_another_claim_are_not_quoted() -> None:
+    unsure = dataclasses.replace(finding(0, 0.05, 0.01, 0.2, draws=100, claim=Claim(0.1)), draws_needed=4321)
+    verdict = judge([unsure], Claim(0.15), 1)
+    assert verdict.draws_needed is None
+    assert "more draws may settle it" in verdict.reason
+
+
+def test_one_finding_given_many_times_is_about_one_person() -> None:
+    verdict = judge([finding(0, 0.01)] * 8, Claim(0.1), 8)
+    assert (verdict.outcome, verdict.examined) == (Outcome.INCONCLUSIVE, 1)
+    assert "all 1 record examined, of 8" in verdict.reason
+    unsure = judge([finding(0, 0.05, 0.01, 0.2)] * 8, Claim(0.1), 8, random=[0])
+    assert "1 record may lie on either side" in unsure.reason
+    assert unsure.certificate is not None
+    assert unsure.certificate.above == 1
+
+
+def test_limits_at_the_whole_error_level_leave_nothing_for_a_certificate() -> None:
+    """0.05 of error: a full audit of 100 persons spends all of it, a part of them half."""
+    for level, certified in ((0.05, False), (0.025, True)):
+        measured = [dataclasses.replace(finding(person, 0.05, 0.01, 0.09), alpha=level / 100) for person in range(100)]
+        assert (judge(measured, Claim(0.1), 1000, random=range(100)).certificate is not None) is certified
+
+
+def test_what_all_looks_spent_counts_against_a_certificate() -> None:
+    looks = [dataclasses.replace(finding(person, 0.05, 0.01, 0.09), alpha=0.05 / 6 / 2, look=2) for person in range(2)]
+    assert judge(looks, Claim(0.1), 1000, random=range(2)).certificate is None
+
+
 def test_ties_go_to_the_first_record() -> None:
     assert judge([finding(5, 0.5), finding(2, 0.5)], Claim(0.1), 2).witness == 2
 

@@ -6,7 +6,7 @@ A column is its domain in D, D's rows, and a tree as the parent of each node; a 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -88,7 +88,12 @@ def encode_number(part: str, cell: Cell, column: Known) -> list[float]:
     if part == "binary":
         return in_binary(math.floor(middle - least), math.floor(most - least))
     edges = [-math.inf, *inner_edges(column), math.inf]
-    return [1.0 if touches(cell, begin, end) else 0.0 for begin, end in pairwise(edges)]
+    inside = replace(cell, values=frozenset(nearest(raw, least, most) for raw in cell.values if raw != ""))
+    return [1.0 if touches(inside, begin, end) else 0.0 for begin, end in pairwise(edges)]
+
+
+def nearest(number: float, least: float, most: float) -> float:
+    return min(max(number, least), most)
 
 
 def clipped_ends(cell: Cell, least: float, most: float) -> tuple[float, float]:

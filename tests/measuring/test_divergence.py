@@ -367,3 +367,29 @@ def test_a_users_own_divergence_may_depend_on_the_values() -> None:
 def test_what_is_no_divergence_is_told_what_it_lacks() -> None:
     with pytest.raises(InputError, match="is no divergence: it lacks describes, largest, proves, between"):
         divergence_named(type("Half", (), {"name": "half"})())
+
+
+def test_two_predictions_are_taken_to_the_simplex_once_for_all_distances() -> None:
+    """Halves of one pair that misses the sum 1: total variation is half the sum, and the sum over two values W1."""
+    p, q = [0.5004, 0.5], [0.2, 0.8]
+    exact = [share / 1.0004 for share in p]
+    for name in ("sum", "half", "kl", "hellinger", "jensen-shannon", "total-variation-of-laws"):
+        assert distance(name, p, q) == pytest.approx(distance(name, exact, q), abs=1e-15)
+    assert distance("emd", p, q, ground="ordered") == pytest.approx(distance("half", p, q), abs=1e-12)
+    assert distance("emd", p, q, ground=[[0, 1], [1, 0]]) == pytest.approx(distance("half", p, q), abs=1e-9)
+
+
+def test_a_negative_probability_is_refused() -> None:
+    assert distance("sum", [1.0, -1e-12], [1.0, 0.0]) == pytest.approx(0, abs=1e-11)
+    with pytest.raises(InputError, match=r"p: expected probabilities of at least 0; the smallest is -0.0005"):
+        distance("sum", [1.0005, -0.0005], [1.0, 0.0])
+
+
+def test_a_matrix_of_lists_may_come_with_the_names_of_the_values() -> None:
+    matrix = [[0, 1, 4], [1, 0, 2], [4, 2, 0]]
+    p, q = [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]
+    expected = distance("emd", p, q, ground=(np.array(matrix), ["a", "b", "c"]))
+    assert distance("emd", p, q, ground=(matrix, ["a", "b", "c"])) == expected
+    assert distance("emd", p, q, ground=(tuple(map(tuple, matrix)), ("a", "b", "c"))) == expected
+    rows = ((0, 1), (1, 0))  # two rows of a matrix, and no names
+    assert distance("emd", [1, 0], [0, 1], ground=rows) == pytest.approx(1)

@@ -21,8 +21,9 @@ from harness.measuring.features import ColumnFeatures, Encoder, Features, Target
 from harness.measuring.release_encoder import ReleaseEncoder
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, ReleaseError
+from harness.vocabulary.hierarchy import Hierarchy
 from harness.vocabulary.release import CellIds, TrainingRows
-from harness.vocabulary.schema import Schema
+from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.values import Raw
 
 DATA = pd.DataFrame(
@@ -269,3 +270,40 @@ def test_something_that_is_no_encoding_is_refused() -> None:
     nothing: Any = None
     with pytest.raises(InputError, match="an encoding is a name"):
         encode(frame, {"age": 20}, data=frame, schema=Schema({"age": "number"}, "ill"), encoding=nothing)
+
+
+def test_a_node_that_is_named_like_a_range_has_the_ends_that_it_prints() -> None:
+    """The node covers its leaves; where it lies is what it prints, as for a range without any hierarchy."""
+    data = pd.DataFrame({"age": [20, 25, 29, 30, 40], "ill": list("abbab")})
+    tree = {"*": {"[20, 30)": ["20", "25", "29"], ">= 30": ["30", "40"]}}
+    release = pd.DataFrame({"age": ["[20, 30)", ">= 30"]})
+    plain = Schema({"age": "number"}, "ill")
+    nodes = Schema([Column("age", "number", hierarchy=Hierarchy.from_nested(tree))], "ill")
+    for encoding in ("bounds-hot", "scaling-hot", "tf-tf"):
+        expected, _ = encode(release, {"age": 25}, data=data, schema=plain, encoding=encoding)
+        found, _ = encode(release, {"age": 25}, data=data, schema=nodes, encoding=encoding)
+        assert found.tolist() == expected.tolist()
+    bounds, _ = encode(release, {"age": 25}, data=data, schema=nodes, encoding="bounds-hot")
+    assert bounds.tolist() == [[0.0, 0.5], [0.5, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("ages", "binning", "below", "above"),
+    [([0, 0, 0, 0, 10, 20, 30, 40], "quantiles", -5, 45), ([42, 42], "width", 5, 80), ([7, 9], "quantiles", 1, 10)],
+)
+@pytest.mark.parametrize("name", ["quantiles-hot", "quantiles-before-hot"])
+def test_a_target_beyond_the_domain_is_in_the_bin_of_its_nearest_number(
+    ages: list[int], binning: str, below: int, above: int, name: str
+) -> None:
+    data = pd.DataFrame({"age": ages, "ill": ["a", "b"] * (len(ages) // 2)})
+    encoding = {"name": name, "bins": 4, "binning": binning}
+
+    def encoded(age: int) -> list[float]:
+        _, x = encode(
+            pd.DataFrame({"age": ["*"]}), {"age": age}, data=data, schema=Schema({"age": "number"}, "ill"),
+            encoding=encoding,
+        )  # fmt: skip
+        return list(x)
+
+    assert encoded(below) == encoded(min(ages))
+    assert encoded(above) == encoded(max(ages))

@@ -18,7 +18,16 @@ from harness.measuring.encoding import encoder_named
 from harness.measuring.features import Floats
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.schema import Column, Schema
-from tests.measuring.naive_encodings import NAMES, Cell, Known, encode_cell, encode_target, exactly, inner_edges
+from tests.measuring.naive_encodings import (
+    NAMES,
+    Cell,
+    Known,
+    encode_cell,
+    encode_target,
+    exactly,
+    inner_edges,
+    nearest,
+)
 
 AFTER = [name for name in NAMES if not name.startswith("quantiles-before")]
 BEFORE = [name for name in NAMES if name.startswith("quantiles-before")]
@@ -205,7 +214,7 @@ def cases_before(draw: st.DrawFn) -> tuple[Case, list[Known], list[Any], dict[st
 
 
 def bin_of(raw: Any, column: Known) -> str:
-    return "" if raw == "" else str(sum(edge <= raw for edge in inner_edges(column)))
+    return "" if raw == "" else str(sum(edge <= nearest(raw, *column.ends) for edge in inner_edges(column)))
 
 
 def binned(column: Known) -> Known:

@@ -292,3 +292,14 @@ def test_a_whole_comparison_takes_little_longer_than_sorting_all_draws(mechanism
     x, y = mechanism(np.random.default_rng(12), 25_000, coupled)
     sorting = seconds(lambda: [np.sort(np.ascontiguousarray(side.T), axis=1) for side in (x, y)])
     assert seconds(lambda: estimate(x, y, coupled)) < (1.5 if coupled else 3.5) * sorting
+
+
+@pytest.mark.parametrize("name", ["sum", "half", "quarter"])
+def test_no_distance_lies_beyond_the_largest(name: str) -> None:
+    """Two certain predictions of a model whose probabilities miss the sum 1 by rounding."""
+    divergence = divergence_named(name).for_values(("a", "b"))
+    present, absent = np.array([[1 + 2e-7, 0.0]]), np.array([[0.0, 1 + 1e-7]])
+    exact = compare(divergence, present, absent, alpha=0.0, coupled=True, exact=True)
+    assert exact.distance == exact.lower == exact.upper == divergence.largest
+    drawn = compare(divergence, present.repeat(9, 0), absent.repeat(9, 0), alpha=0.05, coupled=True, exact=False)
+    assert drawn.distance == divergence.largest >= drawn.upper

@@ -191,3 +191,11 @@ def test_a_smoothing_below_zero_is_refused(bad: Any) -> None:
             model_named({"name": kind, "alpha": bad})
     with pytest.raises(InputError, match="var_smoothing must be a number of at least 0"):
         model_named({"name": "gaussian", "var_smoothing": bad})
+
+
+@pytest.mark.parametrize("model", [*CLOSED_FORMS, *map(model_named, ("tree", "logistic", "neighbours"))])
+def test_without_any_feature_every_model_answers_with_the_frequencies(model: Model) -> None:
+    """`binary-hot` on numbers that lie less than 1 apart, for example, has no bit."""
+    answer = model.fit(*one_column(np.zeros((4, 0)), [0, 1, 1, 1]), 0)
+    assert answer.predict(np.zeros(0))[:2].tolist() == [0.25, 0.75]
+    assert answer.covers(np.zeros(0))

@@ -50,6 +50,7 @@ ALIASES = {"total-variation": "half"}
 LAWS, EMD = "total-variation-of-laws", "emd"
 NAMES = (*FIXED, *ALIASES, LAWS, EMD)
 
+NEGATIVE, SUMS_TO_ONE = 1e-9, 1e-12  # how far a probability may lie below 0, and a sum from 1, to be taken as it is
 INTERFACE = ("name", "describes", "largest", "proves", "between", "paired", "per_value", "interval", "spec")
 
 
@@ -169,7 +170,7 @@ def distance(name: object, p: npt.ArrayLike, q: npt.ArrayLike, ground: Any = Non
         read, labels = _ground_and_labels(ground, labels)
         name = {"name": name, "ground": read}
     divergence = divergence_named(name).for_values(labels)
-    return divergence.between(present.draws[0], absent.draws[0])
+    return min(divergence.between(present.draws[0], absent.draws[0]), divergence.largest)
 
 
 def _one_draw(name: str, point: npt.ArrayLike) -> Samples:
@@ -177,16 +178,25 @@ def _one_draw(name: str, point: npt.ArrayLike) -> Samples:
         row: Floats = np.asarray(point, dtype=np.float64)
         if row.ndim != 1:
             raise InputError(f"expected a list of probabilities, one per value; got shape {row.shape}")
-        return Samples(row[None])
+        return _normalised(Samples(row[None]))
     except InputError as error:
         raise error.within(name) from None
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: expected a list of probabilities, one per value; got {point!r:.80}") from None
 
 
+def _normalised(point: Samples) -> Samples:
+    """The same point exactly on the simplex, so that all distances speak of the same one."""
+    least = float(point.draws.min())
+    if least < -NEGATIVE:
+        raise InputError(f"expected probabilities of at least 0; the smallest is {least:g}")
+    off = abs(float(point.draws.sum()) - 1)
+    return point if least >= 0 and off <= SUMS_TO_ONE else Samples(point.normalised)
+
+
 def _ground_and_labels(ground: Any, numbers: Labels) -> tuple[Ground, Labels]:
     """A ground distance, and the values that the coordinates of p and q stand for."""
-    if isinstance(ground, tuple) and len(ground) == 2 and isinstance(ground[0], Hierarchy | str | Mapping | np.ndarray):
+    if isinstance(ground, tuple) and len(ground) == 2 and _is_ground(ground[0]):
         given, labels = ground_of(ground[0]), tuple(map(str, ground[1]))
     else:
         given = ground_of(ground)
@@ -194,3 +204,10 @@ def _ground_and_labels(ground: Any, numbers: Labels) -> tuple[Ground, Labels]:
     if len(labels) != len(numbers):
         raise InputError(f"the ground distance is over {len(labels)} values, but p and q are over {len(numbers)}")
     return given, labels
+
+
+def _is_ground(first: Any) -> bool:
+    """Whether the first of two is a ground distance, with the names of the values beside it; else two rows of one."""
+    if isinstance(first, list | tuple):
+        return len(first) > 0 and isinstance(first[0], list | tuple | np.ndarray)
+    return isinstance(first, Hierarchy | str | Mapping) or (isinstance(first, np.ndarray) and first.ndim > 1)

@@ -1,8 +1,9 @@
 """Where the cells of a number or date column lie in its domain. Knows one column's domain in D, and what cells mean.
 
 A cell is made of ranges of numbers: one for a range, one per value for a set, everything for '*', none for a missing
-cell that was kept as a value. Its two ends are those it prints, of a set the least and the greatest number, of a period
-of time the first and the last day; what says nothing about the number has the ends of the domain.
+cell that was kept as a value. Its two ends are those it prints (so does a node of a hierarchy whose name is a range),
+of a set the least and the greatest number, of a period of time the first and the last day; what says nothing about the
+number has the ends of the domain.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ class Axis:
         return self._clipped(low), self._clipped(high)
 
     def _clipped(self, number: float) -> float:
-        return min(max(number, self.low), self.high) - self.low
+        return self.nearest(number) - self.low
+
+    def nearest(self, number: float) -> float:
+        """The number of the domain's range that lies nearest."""
+        return min(max(number, self.low), self.high)
 
     def middle(self, value: Value) -> float:
         """The mean of a cell's clipped ends, counted from the low end of the domain."""
@@ -64,7 +69,7 @@ def number_ends(raw: float | Span) -> tuple[float, float]:
 
 
 def _printed_ends(value: Value) -> tuple[float, float]:
-    if isinstance(value, Interval):
+    if isinstance(value, Interval | OneOf) and value.printed is not None:
         return value.printed
     ranges = list(pieces(value)) or [(-math.inf, math.inf, True)]
     return min(low for low, _, _ in ranges), max(high for _, high, _ in ranges)

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from harness.measuring.encoding.axis import axis_of, number_ends
+from harness.measuring.encoding.axis import Axis, axis_of, number_ends
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.schema import MISSING, Column, Schema
@@ -73,9 +73,9 @@ def _middle(raw: float | Span) -> float:
     return sum(number_ends(raw)) / 2
 
 
-def bin_label(raw: Raw, inner: tuple[float, ...]) -> str:
-    """The bin of a raw value; a missing one stays what it is."""
-    return MISSING if isinstance(raw, str) else str(bisect_right(inner, _middle(raw)))
+def bin_label(raw: Raw, inner: tuple[float, ...], axis: Axis) -> str:
+    """The bin of a raw value, beyond the domain that of the nearest number; a missing one stays what it is."""
+    return MISSING if isinstance(raw, str) else str(bisect_right(inner, axis.nearest(_middle(raw))))
 
 
 def binned(data: Dataset, bins: Bins) -> Dataset:
@@ -85,7 +85,8 @@ def binned(data: Dataset, bins: Bins) -> Dataset:
     cells = [data.table.column(name) for name in data.schema.names]
     for place, column in enumerate(data.schema.quasi):
         if column.name in edges:
-            labels = [bin_label(raw, edges[column.name]) for raw in data.readings[place].domain]
+            axis = axis_of(data.readings[place])
+            labels = [bin_label(raw, edges[column.name], axis) for raw in data.readings[place].domain]
             columns[place] = Column(column.name, "ordered", order=bins.labels)
             readings[place] = columns[place].reading(columns[place].untyped(), labels)
             codes[place] = _positions(labels, readings[place].domain)[data.codes[place]]

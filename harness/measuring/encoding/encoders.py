@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from harness.measuring.encoding.axis import axis_of
 from harness.measuring.encoding.bins import NUMBER_KINDS, Bins, bin_label, binned
 from harness.measuring.encoding.column import ColumnEncoding, bound
 from harness.measuring.encoding.hierarchies import Fill, Nodes
@@ -75,8 +76,11 @@ class QuantilesBeforeEncoder(_ByColumn):
     def prepare_target(self, target: Target, data: Dataset) -> Target:
         """A target's raw values in the terms of the prepared data; `data` is D itself."""
         edges = self.bins.edges_of(data)
-        columns = zip(data.schema.quasi, target, strict=True)
-        return tuple(bin_label(raw, edges[column.name]) if column.name in edges else raw for column, raw in columns)
+        columns = zip(data.schema.quasi, data.readings, target, strict=False)  # readings of sensitive columns follow
+        return tuple(
+            bin_label(raw, edges[column.name], axis_of(reading)) if column.name in edges else raw
+            for column, reading, raw in columns
+        )
 
     def for_data(self, data: Dataset) -> QuantilesBeforeEncoder:
         return replace(self, categories=bound(self.categories, data))

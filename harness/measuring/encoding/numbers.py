@@ -21,14 +21,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from harness.measuring.encoding.axis import axis_of, pieces
+from harness.measuring.encoding.axis import Axis, axis_of, pieces
 from harness.measuring.encoding.bins import Bins
 from harness.measuring.encoding.column import ColumnEncoding, bit_labels, encode_each
 from harness.measuring.features import ColumnFeatures, Floats
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import CellIds, Lexicon
-from harness.vocabulary.values import Raw, Suppressed, Value
+from harness.vocabulary.values import Exact, OneOf, Raw, Suppressed, Value
 
 Scale = Literal["unit", "symmetric"]  # [0, 1] or [-1, 1]; v1 allows both
 
@@ -125,8 +125,8 @@ class Quantiles(ColumnEncoding):
         return self if self.bins.binning == "width" else replace(self, edges=self.bins.edges_of(data))
 
     def encode(self, column: CellIds, target: Raw | None) -> ColumnFeatures:
-        inner = self._inner_edges(column.lexicon)
-        return encode_each(column, ("quantiles", inner), len(inner) + 1, lambda value: touched(value, inner))
+        inner, axis = self._inner_edges(column.lexicon), axis_of(column.lexicon.reading)
+        return encode_each(column, ("quantiles", inner), len(inner) + 1, lambda value: touched(value, inner, axis))
 
     def _inner_edges(self, lexicon: Lexicon) -> tuple[float, ...]:
         if self.bins.binning == "width":
@@ -149,10 +149,15 @@ class Quantiles(ColumnEncoding):
         return self.bins.parameters()
 
 
-def touched(value: Value, inner: tuple[float, ...]) -> npt.NDArray[np.bool_]:
-    """Which bins a cell touches; bins are left-closed, so an inner edge belongs to the bin above it.  # [bins]"""
+def touched(value: Value, inner: tuple[float, ...], axis: Axis) -> npt.NDArray[np.bool_]:
+    """Which bins a cell touches; bins are left-closed, so an inner edge belongs to the bin above it.  # [bins]
+
+    A number beyond the domain counts as the nearest number of it.
+    """
     bins = np.zeros(len(inner) + 1, dtype=bool)
     for low, high, high_belongs in pieces(value):
+        if isinstance(value, Exact | OneOf):
+            low, high = axis.nearest(low), axis.nearest(high)
         last = bisect_right(inner, high) if high_belongs else bisect_left(inner, high)
         bins[bisect_right(inner, low) : last + 1] = True
     return bins

@@ -85,7 +85,7 @@ class Classifier:
         return bool(self.seeds)
 
     def fit(self, features: Features, rows: TrainingRows, seed: int) -> Fitted:
-        plain = answer_without_features(rows)
+        plain = answer_without_features(features, rows)
         if plain is not None:
             return plain
         weights = self._weights(rows)
@@ -96,7 +96,7 @@ class Classifier:
                 estimator.fit(features.matrix(), rows.sorted_labels, **weights)
         except Exception as error:  # whatever a user's estimator does
             raise PredictionError(
-                f"model {self.name} cannot be trained on a release: {type(error).__name__}: {error}"
+                f"model {self.name} cannot be trained on a release: {type(error).__name__}"
             ) from error
         return _FittedClassifier(self.name, estimator, rows.in_sorted_order)
 
@@ -151,7 +151,7 @@ class _FittedClassifier:
                 answer = self.estimator.predict_proba(target[None])[0]
                 probabilities[self.order[self.estimator.classes_]] = answer
         except Exception as error:  # whatever a user's estimator does
-            raise PredictionError(f"model {self.name} cannot predict: {type(error).__name__}: {error}") from error
+            raise PredictionError(f"model {self.name} cannot predict: {type(error).__name__}") from error
         require_distribution(probabilities, len(self.order), self.name)
         return probabilities
 

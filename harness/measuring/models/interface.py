@@ -15,7 +15,11 @@ ROUNDED_OFF = 1e-4  # how far predictions may sum away from 1: scikit-learn norm
 
 
 class PredictionError(InputError):
-    """A model answered with something that is no probability distribution; only this prediction is lost."""
+    """A model answered with something that is no probability distribution; only this prediction is lost.
+
+    Its text goes to report.json and therefore quotes no exception of a user's part, which may name raw values: the
+    exception is its `__cause__`.
+    """
 
 
 @runtime_checkable
@@ -71,10 +75,11 @@ def frequencies(rows: TrainingRows) -> Floats:
     return rows.class_weights / total if total > 0 else np.full(rows.values, 1 / rows.values)
 
 
-def answer_without_features(rows: TrainingRows) -> Constant | None:
-    """The answer where there is nothing to tell apart: no rows at all, or rows of one value; else None."""
+def answer_without_features(features: Features, rows: TrainingRows) -> Constant | None:
+    """The answer where there is nothing to tell apart: no rows, rows of one value, or no features; else None."""
     seen = int(np.count_nonzero(rows.class_weights))
-    return Constant(frequencies(rows), covered=seen > 0) if seen < 2 else None
+    dims = sum(column.cells.shape[1] for column in features.columns)
+    return Constant(frequencies(rows), covered=seen > 0) if seen < 2 or dims == 0 else None
 
 
 def joint_weights(features: Features, rows: TrainingRows) -> tuple[Floats, ...]:

@@ -85,7 +85,7 @@ class Bernoulli:
         return False
 
     def fit(self, features: Features, rows: TrainingRows, seed: int) -> Fitted:
-        plain = answer_without_features(rows)
+        plain = answer_without_features(features, rows)
         if plain is not None:
             return plain
         classes = _Classes.of(rows)
@@ -137,7 +137,7 @@ class Categorical:
         return False
 
     def fit(self, features: Features, rows: TrainingRows, seed: int) -> Fitted:
-        plain = answer_without_features(rows)
+        plain = answer_without_features(features, rows)
         if plain is not None:
             return plain
         classes = _Classes.of(rows)
@@ -220,7 +220,7 @@ class Gaussian:
         return False
 
     def fit(self, features: Features, rows: TrainingRows, seed: int) -> Fitted:
-        plain = answer_without_features(rows)
+        plain = answer_without_features(features, rows)
         if plain is not None:
             return plain
         joints = joint_weights(features, rows)

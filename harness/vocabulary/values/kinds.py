@@ -88,9 +88,13 @@ class Interval:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of several raw values: a set, a run of an ordered domain, a mask, a node of a hierarchy."""
+    """One of several raw values: a set, a run of an ordered domain, a mask, a node of a hierarchy.
+
+    `printed` are the ends of a range, where the name of a node is one.
+    """
 
     values: frozenset[Raw]
+    printed: tuple[Number, Number] | None = field(default=None, compare=False, repr=False)
 
     def covers(self, raw: Raw) -> bool:
         if raw in self.values:

@@ -5,9 +5,11 @@ nodes, then what says nothing. What is left is tried as every notation; see `mea
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from harness.vocabulary.values.atoms import MISSING, cell_text
-from harness.vocabulary.values.kinds import Exact, OneOf, Other, Suppressed, Unreadable, Value
+from harness.vocabulary.values.kinds import Exact, Interval, Number, OneOf, Other, Suppressed, Unreadable, Value
 from harness.vocabulary.values.masks import masks, only_mask
 from harness.vocabulary.values.meaning import meaning
 from harness.vocabulary.values.ranges import bounds, grouped, points, ranges
@@ -25,7 +27,7 @@ def parse(cell: object, reading: Reading) -> Value:
     text = cell if type(cell) is str else cell_text(cell)
     known = reading.known.get(text)
     if known is not None:
-        return known
+        return _with_printed_ends(known, text, reading)
     if len(text) > LONGEST_CELL:
         raise Unreadable(text, f"longer than {LONGEST_CELL:,} characters", "print one value per cell")
     return _read(text.strip(), reading, listed=False)
@@ -43,7 +45,7 @@ def _read(text: str, reading: Reading, *, listed: bool) -> Value:
     """A stripped text; `listed` once it came out of a printed list, which cannot hold another."""
     known = reading.known.get(text)
     if known is not None:
-        return known
+        return _with_printed_ends(known, text, reading)
     if text == "" or only_mask(text, reading) or (text in MISSING and _unlike_any(text, reading)):
         return Suppressed()
     if reading.kind in ("category", "ordered") and text.casefold() in OTHERS and _unlike_any(text, reading):
@@ -54,6 +56,17 @@ def _read(text: str, reading: Reading, *, listed: bool) -> Value:
             return _read(names[0].strip(), reading, listed=True)
         return union(text, names, reading, nested=True)
     return meaning(text, reading, _FORMS)
+
+
+def _with_printed_ends(value: Value, text: str, reading: Reading) -> Value:
+    """A node of numbers or dates whose name is a range covers its leaves, and has the ends that its name prints."""
+    if not isinstance(value, OneOf) or reading.kind not in ("number", "date"):
+        return value
+    printed: set[tuple[Number, Number]] = set()
+    for form in (ranges, bounds):
+        with suppress(Unreadable):
+            printed |= {found.printed for _, found in form(text, reading) if isinstance(found, Interval)}
+    return replace(value, printed=printed.pop()) if len(printed) == 1 else value
 
 
 def _unlike_any(text: str, reading: Reading) -> bool:

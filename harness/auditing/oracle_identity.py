@@ -1,0 +1,168 @@
+"""Which anonymizer an audit asks, as plain data for the journal: another one must not go on with it. Calls nothing.
+
+    a function          module, name, a digest of its code, what it closes over, and its defaults
+    functools.partial   the function and its arguments
+    a method            its name, and the object it belongs to
+    an object           what its `spec()` says; without one its class, a digest of the class's code, and its attributes
+
+State that changes with use says nothing about who somebody is. Lists, dicts and sets that a function closes over or
+an object holds are therefore left out, and so are names that the code itself assigns again. Texts are kept as digests,
+because they may be secret. What cannot be told here (global variables, what stands behind an address) is left to the
+first question, which is asked once more before an audit goes on.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.measuring.specification import LIBRARIES, specification
+from harness.vocabulary.oracle import Oracle
+from harness.vocabulary.origin import is_ours, top_package
+
+CHANGES = "not compared"  # what stands for state that may change with use
+DEEPEST = 8  # parts of parts of parts
+
+
+def oracle_identity(oracle: Oracle, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What a journal says of its oracle; `source` is its address with its options, where it was opened by one."""
+    said = {"name": oracle.card.name, "version": oracle.card.version, **(source or {})}
+    return {**said, "identity": identity(oracle)} if source is None or oracle.card.in_process else said
+
+
+def identity(thing: Any) -> Any:
+    """What identifies an anonymizer, or a part of one."""
+    return _identity(thing, ())
+
+
+def _identity(thing: Any, around: tuple[int, ...]) -> Any:
+    """`around` are the objects that this one was reached through; one of them again says nothing new."""
+    if id(thing) in around:
+        return "itself"
+    if len(around) == DEEPEST:
+        return CHANGES
+    inner = (*around, id(thing))
+    if isinstance(thing, functools.partial):
+        parts = (thing.func, thing.args, thing.keywords)
+        return dict(zip(("partial", "arguments", "keywords"), (_given(part, inner) for part in parts), strict=True))
+    if inspect.ismethod(thing):
+        return {"method": thing.__name__, "of": _identity(thing.__self__, inner)}
+    if isinstance(thing, FunctionType):
+        return _function(thing, inner)
+    if inspect.isclass(thing):
+        return _class(thing)
+    if inspect.isroutine(thing):
+        return {"function": _full_name(thing)}
+    return _object(thing, inner)
+
+
+def _function(function: FunctionType, around: tuple[int, ...]) -> dict[str, Any]:
+    code, cells = function.__code__, function.__closure__ or ()
+    assigned = _assigned(code, "STORE_DEREF")
+    closure = {
+        name: _kept(_content(cell), around)
+        for name, cell in zip(code.co_freevars, cells, strict=True)
+        if name not in assigned
+    }
+    by_place = {str(place): value for place, value in enumerate(function.__defaults__ or ())}
+    defaults = {**by_place, **(function.__kwdefaults__ or {})}
+    return {
+        "function": _full_name(function),
+        "code": _digest(_instructions(code)),
+        "closure": closure,
+        "defaults": {name: _kept(value, around) for name, value in defaults.items()},
+    }
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None
+
+
+def _object(thing: Any, around: tuple[int, ...]) -> dict[str, Any]:
+    kind = type(thing)
+    if callable(getattr(thing, "spec", None)):
+        return {**_class(kind), "spec": _given(thing.spec(), around)}
+    changing = {name for _, function in _own_functions(kind) for name in _assigned(function.__code__, "STORE_ATTR")}
+    held = getattr(thing, "__dict__", {})
+    state = {name: _kept(value, around) for name, value in held.items() if name not in changing}
+    return {**_class(kind), "state": state}
+
+
+def _class(kind: type) -> dict[str, Any]:
+    if is_ours(kind):
+        return {"class": _full_name(kind)}
+    functions = [*_own_functions(kind, constructors=True)]
+    code = "\n".join(f"{name} {_instructions(function.__code__)}" for name, function in functions)
+    return {"class": _full_name(kind), "code": _digest(code)}
+
+
+def _own_functions(kind: type, *, constructors: bool = False) -> Iterator[tuple[str, FunctionType]]:
+    """The functions of a class and of its bases, without those of Python and of the libraries below us."""
+    for base in kind.__mro__:
+        if top_package(base) in {*LIBRARIES, *sys.stdlib_module_names}:
+            continue
+        for name, member in vars(base).items():
+            function = inspect.unwrap(member) if isinstance(member, FunctionType) else None
+            if isinstance(function, FunctionType) and (constructors or name not in ("__init__", "__post_init__")):
+                yield f"{base.__qualname__}.{name}", function
+
+
+def _given(value: Any, around: tuple[int, ...]) -> Any:
+    """An argument that was given on purpose: containers count with all they hold."""
+    if isinstance(value, Mapping):
+        return {str(name): _given(part, around) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_given(part, around) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted(str(_given(part, around)) for part in value)
+    return _kept(value, around)
+
+
+def _kept(value: Any, around: tuple[int, ...]) -> Any:
+    """A value that stays what it is while it is used, or CHANGES."""
+    if isinstance(value, str):
+        return _digest(value)
+    if isinstance(value, tuple | frozenset):
+        return _given(value, around)
+    if value is None or isinstance(value, bool | int | float | bytes | np.generic | np.ndarray | pd.Series):
+        return specification(value)
+    if callable(value) or hasattr(value, "answer"):
+        return _identity(value, around)
+    return CHANGES
+
+
+def _assigned(code: CodeType, operation: str) -> set[str]:
+    """The names that code assigns by this operation, the functions inside it included."""
+    names = {one.argval for one in dis.get_instructions(code) if one.opname == operation}
+    return names.union(*(_assigned(inner, operation) for inner in code.co_consts if isinstance(inner, CodeType)))
+
+
+def _instructions(code: CodeType) -> str:
+    """Code as text in which line numbers and file names play no part."""
+    constants = [_instructions(one) if isinstance(one, CodeType) else _constant(one) for one in code.co_consts]
+    return repr((code.co_code.hex(), code.co_names, code.co_varnames, constants))
+
+
+def _constant(value: Any) -> str:
+    """Its text, the same in every process: sets are sorted."""
+    return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
+
+
+def _full_name(thing: Callable[..., Any]) -> str:
+    return f"{getattr(thing, '__module__', None) or '?'}:{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

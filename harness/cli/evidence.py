@@ -1,0 +1,77 @@
+"""What the folder of an audit proves, file by file, and what was not checked. Asks no oracle and needs no data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.api import JOURNAL, REPORT, RUN, SUMMARY
+from harness.auditing.journal import incomplete_bytes
+from harness.auditing.verify import recompile, stored_draws, verify_report
+from harness.report import Report
+from harness.vocabulary.errors import JournalError
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The report that a journal proves, and what was found about each file."""
+
+    report: Report
+    lines: tuple[str, ...]
+
+
+def check_folder(folder: Path) -> Evidence:
+    """Everything in a folder that can be checked; a file that says something else is a JournalError."""
+    journal, path = folder / JOURNAL, folder / REPORT
+    there = os.path.lexists(path)  # a link that leads nowhere is no missing report
+    report = Report(verify_report(journal, path) if there else recompile(journal))
+    proven = f"every number of {path} follows from it" if there else "there is no report beside it"
+    lines = [f"{_wholeness(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
+    if os.path.lexists(folder / RUN):
+        lines.append(f"{RUN} was not checked: its dates, seconds, calls and versions follow from nothing else")
+    return Evidence(report, tuple(lines))
+
+
+def _wholeness(journal: Path) -> str:
+    torn = incomplete_bytes(journal)
+    if not torn:
+        return "the journal is whole"
+    return f"the journal is whole except for an incomplete last line ({torn} bytes), which was ignored"
+
+
+def _summary(path: Path, report: Report) -> str:
+    if not os.path.lexists(path):
+        return f"there is no {path.name}"
+    try:
+        written = path.read_bytes().decode().splitlines()
+    except (OSError, ValueError) as error:
+        raise JournalError(f"{path}: cannot be read: {error}") from None
+    everybody = {finding.person: [{"raw": "record"}] for finding in report.findings}  # which lines may show one?
+    plain, with_raw = (_encoded(one).splitlines() for one in (report, Report(report.plain, everybody)))
+    if written == plain:
+        return f"{path.name} follows from it"
+    for number, line in enumerate(plain, start=1):
+        found = written[number - 1] if number <= len(written) else ""
+        revealed = line != with_raw[number - 1] and found.startswith(f"{line}   {{")
+        if found != line and not revealed:
+            raise JournalError(
+                f"{path}, line {number}: not what the journal proves: {found!r:.80} instead of {line!r:.80}"
+            )
+    if len(written) > len(plain):
+        raise JournalError(f"{path}, line {len(plain) + 1}: does not follow from the journal")
+    return f"{path.name} follows from it, except for the raw records that it shows (--reveal), which were not checked"
+
+
+def _encoded(report: Report) -> str:
+    """The summary as a run writes it."""
+    return report.summary().encode(errors="backslashreplace").decode()
+
+
+def _draws(journal: Path) -> Iterator[str]:
+    checked, missing = stored_draws(journal)
+    if checked:
+        yield f"the draws of f(D) in {', '.join(checked)} are those that the journal names"
+    if missing:
+        yield f"{', '.join(missing)} with draws of f(D): not there, and not checked"

@@ -1,0 +1,141 @@
+"""What `harness verify` checks in a folder, what it says that it did not check, and what it refuses."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harness
+from harness.auditing.journal import Journal, entries
+from harness.cli.evidence import check_folder
+from tests.anonymizers import chunks
+from tests.small_audits import audit
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    audit(chunks, out=tmp_path)
+    return tmp_path
+
+
+def said(folder: Path) -> str:
+    return "\n".join(check_folder(folder).lines)
+
+
+def test_every_file_is_named_with_what_was_checked(folder: Path) -> None:
+    assert said(folder).splitlines() == [
+        f"the journal is whole, and every number of {folder / 'report.json'} follows from it",
+        "summary.txt follows from it",
+        "the draws of f(D) in present-look-1-0.npz are those that the journal names",
+        "run.json was not checked: its dates, seconds, calls and versions follow from nothing else",
+    ]
+
+
+def test_files_that_are_not_there_are_named(folder: Path) -> None:
+    for name in ("report.json", "summary.txt", "run.json", "present-look-1-0.npz"):
+        (folder / name).unlink()
+    assert said(folder).splitlines() == [
+        "the journal is whole, and there is no report beside it",
+        "there is no summary.txt",
+        "present-look-1-0.npz with draws of f(D): not there, and not checked",
+    ]
+
+
+def test_an_edited_summary_is_refused_with_its_line(folder: Path) -> None:
+    path = folder / "summary.txt"
+    good = path.read_text()
+    for edited, line in (
+        (good.replace("VIOLATED", "HOLDS", 1), 1),
+        (good.replace("\n", "   {'all': 'is well'}\n", 1), 1),
+        (good + "all is well\n", len(good.splitlines()) + 1),
+        (good.rpartition("\n  - ")[0], len(good.splitlines())),
+    ):
+        path.write_text(edited)
+        with pytest.raises(harness.JournalError, match=rf"summary.txt, line {line}: "):
+            check_folder(folder)
+
+
+def test_raw_records_in_a_summary_are_said_not_to_be_checked(tmp_path: Path) -> None:
+    audit(chunks, out=tmp_path, reveal=True)
+    assert "summary.txt follows from it, except for the raw records that it shows (--reveal), which were" in said(
+        tmp_path
+    )
+
+
+def test_other_draws_are_refused(folder: Path) -> None:
+    path = folder / "present-look-1-0.npz"
+    with np.load(path) as arrays:
+        changed = {name: array.copy() for name, array in arrays.items()}
+    changed["0.0.codes"] = changed["0.0.codes"][::-1]
+    np.savez(path, **changed)
+    with pytest.raises(harness.JournalError, match="its content is not what the journal says was released"):
+        check_folder(folder)
+    path.write_bytes(b"PK\x03\x04 and then nothing")
+    with pytest.raises(harness.JournalError, match="the kept draws of f\\(D\\) cannot be used"):
+        check_folder(folder)
+
+
+def test_an_incomplete_last_line_is_ignored_and_said_to_be(folder: Path) -> None:
+    with open(folder / "journal.jsonl", "ab") as journal:
+        journal.write(b'{"entry":"all is we')
+    assert "except for an incomplete last line (19 bytes), which was ignored" in said(folder)
+
+
+def test_a_report_that_is_a_link_to_nowhere_is_not_a_missing_report(folder: Path) -> None:
+    (folder / "report.json").unlink()
+    os.symlink(folder / "nowhere", folder / "report.json")
+    with pytest.raises(harness.JournalError, match="report.json: cannot be read as a report"):
+        check_folder(folder)
+
+
+def _without_the_plan(lines: list[dict[str, Any]]) -> None:
+    del lines[0]["plan"]["claim"]
+
+
+def _with_a_person_before_all(lines: list[dict[str, Any]]) -> None:
+    lines.insert(1, next(line for line in lines if "examined" in line))
+
+
+def _with_an_adversary_too_many(lines: list[dict[str, Any]]) -> None:
+    next(line for line in lines if "examined" in line)["examined"]["measurements"][0]["adversary"] = 7
+
+
+def _with_a_negative_claim(lines: list[dict[str, Any]]) -> None:
+    lines[0]["plan"]["claim"]["epsilon"] = -1
+
+
+def _with_text_for_numbers(lines: list[dict[str, Any]]) -> None:
+    next(line for line in lines if "examined" in line)["examined"]["measurements"][0]["distance"] = "far"
+
+
+def _with_two_events_in_a_line(lines: list[dict[str, Any]]) -> None:
+    lines[1].update(closed={"doubts": []})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _without_the_plan,
+        _with_a_person_before_all,
+        _with_an_adversary_too_many,
+        _with_a_negative_claim,
+        _with_text_for_numbers,
+        _with_two_events_in_a_line,
+    ],
+)
+def test_a_journal_written_anew_with_impossible_content_is_refused(
+    folder: Path, spoil: Callable[[list[dict[str, Any]]], None]
+) -> None:
+    path = folder / "journal.jsonl"
+    lines = json.loads(json.dumps(list(entries(path))))
+    spoil(lines)
+    path.unlink()
+    with Journal(path, lines[0]) as journal:
+        for line in lines[1:]:
+            journal.append(line)
+    with pytest.raises(harness.JournalError, match="holds what no audit writes"):
+        check_folder(folder)

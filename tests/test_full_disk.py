@@ -1,0 +1,61 @@
+"""A disk that takes no more: which file, why, and that what was measured is kept."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.auditing.draw_store import DrawStore
+from harness.vocabulary.errors import JournalError
+from harness.vocabulary.table import Table
+from tests.command_line import ENVIRONMENT, ROOT, run_harness
+from tests.small_audits import table
+from tests.waiting import PATIENCE
+
+# No file may grow beyond so many bytes; the write that would is refused, as on a full disk.
+LIMITED = """
+import resource, sys
+from harness.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text((ROOT / "tests" / "golden" / "people.csv").read_text())
+    (tmp_path / "audit.toml").write_text((ROOT / "tests" / "golden" / "good.toml").read_text())
+    return tmp_path
+
+
+def run_limited(size: int, out: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", LIMITED, str(size), "run", "audit.toml", "--out", out]
+    return subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+
+def test_a_full_disk_is_no_defect_of_ours_and_the_same_audit_goes_on(folder: Path) -> None:
+    assert run_harness("run", "audit.toml", "--out", "whole", cwd=folder).returncode == 1
+    sizes = {path.name: path.stat().st_size for path in (folder / "whole").iterdir()}
+    draws, journal, report = (sizes[name] for name in ("present-look-1-0.npz", "journal.jsonl", "report.json"))
+    assert draws < journal < report
+    for size, name in (
+        (draws, "journal.jsonl"),
+        (journal - 10, "journal.jsonl"),
+        (report - 10, "report.json"),
+    ):
+        out = f"limited-{size}"
+        run = run_limited(size, out, folder)
+        assert run.returncode == 2, run.stderr
+        assert "Traceback" not in run.stderr
+        assert f"{name}: cannot be written: File too large; what was measured before is kept" in run.stderr
+        assert not list((folder / out).glob("*.partial"))
+        assert run_harness("run", "audit.toml", "--out", out, cwd=folder).returncode == 1
+        assert (folder / out / "report.json").read_bytes() == (folder / "whole" / "report.json").read_bytes()
+
+
+def test_draws_that_cannot_be_kept_are_told_with_their_file(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="present-look-1-0.npz: cannot be written: No such file or directory"):
+        DrawStore(tmp_path / "nowhere").save("present-look-1-0", (Table.from_frame(table()),))
