@@ -103,12 +103,16 @@ def _fewest_draws(plan: Plan, divergence: Divergence, values: int, levels: Level
         same = Samples(np.full((draws, values), 1 / values))
         return upper_of(divergence, same, same, 0.0, levels.together / 4, coupled=coupled) < claim.epsilon
 
-    if not settles(most):
-        raise InputError(
-            f"adaptive: no record can be settled with draws = {most}, the most that this plan allows, at this epsilon, "
-            "confidence and number of records; raise draws or epsilon"
-        )
-    return max(FEWEST, bisect_left(range(1, most), True, key=settles) + 1)
+    enough = min(FEWEST, most)
+    while not settles(enough):
+        if enough == most:
+            raise InputError(
+                f"adaptive: no record can be settled with draws = {most}, the most that this plan allows, at this "
+                "epsilon, confidence and number of records; raise draws or epsilon"
+            )
+        enough = min(2 * enough, most)
+    few = range(enough // 2, enough)  # the first of them does not settle her, unless the fewest do
+    return max(min(FEWEST, most), few[0] + bisect_left(few, True, key=settles))
 
 
 def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Selected:
