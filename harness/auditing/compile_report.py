@@ -20,7 +20,7 @@ from harness.auditing.grid import epsilons
 from harness.auditing.plan import Claim
 from harness.auditing.probe import REPEATS
 from harness.auditing.state import AuditState
-from harness.auditing.verdict import Circumstances, Pair, Verdict, judge_pairs, overall, percent
+from harness.auditing.verdict import JudgingContext, Pair, Verdict, judge_pairs, overall, percent
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
@@ -42,7 +42,7 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
     if state.missing or state.closed is None:
         raise JournalError(f"the audit is not finished, {state.missing} records are missing; run it again to go on")
     findings = tuple(state.all_findings())
-    around = Circumstances(
+    context = JudgingContext(
         population=spec["data"]["population"],
         random=frozenset(selected.random),
         coupled=profile.coupled,
@@ -55,14 +55,14 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
         confirmed=None if state.confirmed is None else _with_duplicates(state.confirmed.persons, selected),
         doubts=state.doubts,
     )
-    verdicts = judge_pairs(findings, state.claim, around)
+    verdicts = judge_pairs(findings, state.claim, context)
     groups = {pair: [one for one in findings if (one.adversary, one.secret) == pair] for pair in verdicts}
     results = [_result(spec, state, pair, groups[pair], verdict) for pair, verdict in verdicts.items()]
     return {
         "format": FORMAT,
         "verdict": _plain_verdict(overall(verdicts)),
         "results": results,
-        "notes": _notes(state, results, around),
+        "notes": _notes(state, results, context),
         "assumptions": _assumptions(spec, state, profile, selected, findings),
         "plan": json.loads(json.dumps(spec, sort_keys=True)),  # in the order in which the journal holds it
         "plan_digest": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(),
@@ -223,7 +223,7 @@ def _privacy_loss(findings: Sequence[Finding], profile: OracleProfile | None) ->
     return {"claimed": claimed, "delta": delta, "at_least": most, "witness": -person, "refuted": most > claimed}
 
 
-def _notes(state: AuditState, results: Sequence[Plain], around: Circumstances) -> list[str]:
+def _notes(state: AuditState, results: Sequence[Plain], context: JudgingContext) -> list[str]:
     """What was odd about the oracle and its releases, each once, with the number of persons it was seen at."""
     assert state.profile is not None
     at_first = dict.fromkeys(state.profile.notes)
@@ -231,12 +231,14 @@ def _notes(state: AuditState, results: Sequence[Plain], around: Circumstances) -
         at_first.update(dict.fromkeys(drawn.notes))
     at_first.update(dict.fromkeys(state.doubts))
     later = [
-        f"{note} (without {count} of the {around.unit}s)" for note, count in state.notes.items() if note not in at_first
+        f"{note} (without {count} of the {context.unit}s)"
+        for note, count in state.notes.items()
+        if note not in at_first
     ]
-    return [*at_first, *sorted(later), *_uncovered(results, around), *_refuted(state.claim, results, around)]
+    return [*at_first, *sorted(later), *_uncovered(results, context), *_refuted(state.claim, results, context)]
 
 
-def _uncovered(results: Sequence[Plain], around: Circumstances) -> list[str]:
+def _uncovered(results: Sequence[Plain], context: JudgingContext) -> list[str]:
     """How often an adversary had no evidence about a person and fell back on the frequencies of the whole release."""
     notes = []
     for result in results:
@@ -244,17 +246,17 @@ def _uncovered(results: Sequence[Plain], around: Circumstances) -> list[str]:
         if present or absent:
             notes.append(
                 f"{result['adversary']}, {result['secret']}: no released row is evidence about {present} of the "
-                f"{around.unit}s with their own rows in the data, and about {absent} without; the frequencies of the "
+                f"{context.unit}s with their own rows in the data, and about {absent} without; the frequencies of the "
                 "whole release were taken instead"
             )
     return notes
 
 
-def _refuted(claim: Claim, results: Sequence[Plain], around: Circumstances) -> list[str]:
+def _refuted(claim: Claim, results: Sequence[Plain], context: JudgingContext) -> list[str]:
     """A claim of differential privacy that the draws contradict."""
     losses = [result["privacy_loss"] for result in results if result.get("privacy_loss")]
     return [
-        f"the oracle claims differential privacy with {_noise(loss)}, but {around.unit} "
+        f"the oracle claims differential privacy with {_noise(loss)}, but {context.unit} "
         f"{loss['witness']} shows at least {loss['at_least']:.3g} ({percent(claim.confidence)} confidence)"
         for loss in losses
         if loss["refuted"]

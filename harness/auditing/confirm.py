@@ -57,21 +57,21 @@ def _witnesses(findings: Mapping[Key, Finding], claim: Claim, most: int) -> list
     If these are too many, fewer persons who break it for as many pairs as possible. Without any violation, the person
     with the largest distance.
     """
-    guilty: dict[tuple[int, int], list[tuple[float, float, int]]] = {}  # by pair, comparable
+    violating: dict[tuple[int, int], list[tuple[float, float, int]]] = {}  # by pair, comparable
     for (person, adversary, secret), finding in findings.items():
         if finding.violates(claim):
-            guilty.setdefault((adversary, secret), []).append((finding.lower, finding.distance, -person))
-    worst = dict.fromkeys(-max(members)[2] for members in sorted(guilty.values(), key=max, reverse=True))
+            violating.setdefault((adversary, secret), []).append((finding.lower, finding.distance, -person))
+    worst = dict.fromkeys(-max(members)[2] for members in sorted(violating.values(), key=max, reverse=True))
     if len(worst) > most:
-        return _covering({pair: {-member[2] for member in members} for pair, members in guilty.items()}, most)
+        return _covering({pair: {-member[2] for member in members} for pair, members in violating.items()}, most)
     if worst:
         return list(worst)
     return [max(findings, key=lambda key: (findings[key].lower, findings[key].distance, -key[0]))[0]]
 
 
-def _covering(guilty: Mapping[tuple[int, int], set[int]], most: int) -> list[int]:
-    """So many persons that are guilty for as many pairs as possible, one after the other (greedy)."""
-    left, chosen = dict(guilty), list[int]()
+def _covering(violating: Mapping[tuple[int, int], set[int]], most: int) -> list[int]:
+    """So many persons that are violating for as many pairs as possible, one after the other (greedy)."""
+    left, chosen = dict(violating), list[int]()
     while left and len(chosen) < most:
         persons = sorted(set().union(*left.values()))
         best = max(persons, key=lambda person: sum(person in members for members in left.values()))

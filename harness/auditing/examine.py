@@ -41,7 +41,7 @@ REMEMBERED = 16  # inferences from f(D) kept for persons who share their quasi-i
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ItemResult:
     """What became of a work item: the persons examined, and the error that ended it, if one did."""
 
     examined: tuple[Examined, ...]
@@ -101,11 +101,11 @@ class Examination:
         given = {"last": self.last, "tables": self.tables, "predicted": self.predicted, "carried": self.carried}
         return _rebuilt, (self.plan, self.oracle, self.profile, self.look, given)
 
-    def __call__(self, persons: tuple[int, ...]) -> Outcome:
+    def __call__(self, persons: tuple[int, ...]) -> ItemResult:
         with one_thread():
             return self._examine_together(persons)
 
-    def _examine_together(self, persons: tuple[int, ...]) -> Outcome:
+    def _examine_together(self, persons: tuple[int, ...]) -> ItemResult:
         if self.profile.card.releases == "microdata" and not self.profile.coupled:
             return self._examine_block(persons)
         examined: list[Examined] = []
@@ -116,8 +116,8 @@ class Examination:
                     present = self.predict_present(self.plan.data.rows_of(person)[0], self._purpose)
                 examined.append(self.examine(person, present))
             except HarnessError as error:
-                return Outcome(tuple(examined), Failed(person, self.look.number, str(error)), error)
-        return Outcome(tuple(examined))
+                return ItemResult(tuple(examined), Failed(person, self.look.number, str(error)), error)
+        return ItemResult(tuple(examined))
 
     def examine(self, person: int, present: Samples | None = None) -> Examined:
         """All measurements of one person; `present` is what f(D) predicts where that is known already."""
@@ -159,7 +159,7 @@ class Examination:
         releases = self._read(number, ask, f"f(D) without {self._named(person)}", notes)
         return infer(self.plan, question.adversaries, releases, targets, self._side("absent"), first_draw)
 
-    def _examine_block(self, persons: tuple[int, ...]) -> Outcome:
+    def _examine_block(self, persons: tuple[int, ...]) -> ItemResult:
         """Persons with draws of f(D) of their own; a failure of f costs the whole block."""
         notes: dict[int, set[str]] = {person: set() for person in persons}
         measured: dict[int, list[Measurement]] = {person: [] for person in persons}
@@ -186,8 +186,8 @@ class Examination:
                             pair, person, targets[person], *block.both_sides(pair, person)
                         )
         except HarnessError as error:
-            return Outcome((), Failed(current, self.look.number, str(error)), error)
-        return Outcome(tuple(self._examined(person, measured[person], notes[person]) for person in persons))
+            return ItemResult((), Failed(current, self.look.number, str(error)), error)
+        return ItemResult(tuple(self._examined(person, measured[person], notes[person]) for person in persons))
 
     def _rounds(self, persons: tuple[int, ...], number: int) -> Iterator[tuple[str, int, int, list[int | None]]]:
         """Each round of a block: its name, its draws, how many came before, and in which order who is asked about."""

@@ -101,7 +101,7 @@ class Finding:
         return math.nan if self.claim is None else self.claim.epsilon
 
 
-def put_together(
+def merge_rows_and_looks(
     measured: Sequence[Measurement],
     finding: Finding,
     earlier: Finding | None = None,
@@ -138,10 +138,10 @@ def put_together(
         draws_needed=_largest([one.draws_needed for one in measured]),
         uncovered=(max(one.uncovered[0] for one in measured), max(one.uncovered[1] for one in measured)),
     )
-    return together if earlier is None or earlier.failure is not None else _after(together, earlier)
+    return together if earlier is None or earlier.failure is not None else _with_earlier_limits(together, earlier)
 
 
-def _after(later: Finding, earlier: Finding) -> Finding:
+def _with_earlier_limits(later: Finding, earlier: Finding) -> Finding:
     """α-spending lets the limits of all looks hold together, so the narrowest count."""
     return replace(
         later,

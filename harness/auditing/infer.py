@@ -96,15 +96,15 @@ def _infer_once(
     """One adversary trained on one release; where it says nothing usable, that is noted and the others go on."""
     adversary = plan.adversaries[pair[0]]
     seed = plan.model_seed(pair[0], side.look.number, draw, side=side.seeds) if adversary.randomized else 0
-    everybody: Trained | None = None
+    trained: Trained | None = None
     for place, target in enumerate(targets):
         if (pair, place) in inferred.failures:
             continue
         try:
             with _failures_of(adversary):
-                if adversary.depends_on_target or everybody is None:
-                    everybody = adversary.train(rows, target.raws if adversary.depends_on_target else None, seed)
-                answer = everybody.predict(target.raws, target.index, secret)
+                if adversary.depends_on_target or trained is None:
+                    trained = adversary.train(rows, target.raws if adversary.depends_on_target else None, seed)
+                answer = trained.predict(target.raws, target.index, secret)
         except PredictionError as error:
             inferred.failures[pair, place] = str(error)
             _log_once(str(error), error.__cause__)

@@ -67,10 +67,10 @@ class Audit:
             state.add(event)
             yield event
         with one_thread():
-            yield from _Course(self, journal, state).events()
+            yield from _Run(self, journal, state).events()
 
 
-class _Course:
+class _Run:
     """One run of an audit: the state it began with, and what it adds."""
 
     def __init__(self, audit: Audit, journal: Journal | None, state: AuditState) -> None:

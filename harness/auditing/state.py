@@ -25,7 +25,7 @@ from harness.auditing.events import (
     Selected,
     Watched,
 )
-from harness.auditing.finding import Finding, put_together
+from harness.auditing.finding import Finding, merge_rows_and_looks
 from harness.auditing.measure import Carried, RowKey
 from harness.auditing.plan import Claim
 from harness.measuring.betting import Wager, evidence_below
@@ -130,7 +130,7 @@ class AuditState:
             kept=all(self._bets_prove(event.person, one, keeps=True) for one in measured),
             broken=any(self._bets_prove(event.person, one, keeps=False, rows=len(measured)) for one in measured),
         )
-        finding = put_together(measured, blank, earlier)
+        finding = merge_rows_and_looks(measured, blank, earlier)
         return _with_exact_tail(finding) if exact and finding.failure is None else finding
 
     def _carry(self, person: int, measured: Iterable[Measurement]) -> None:
@@ -192,8 +192,8 @@ class AuditState:
             return
         represented = {group[0]: group for group in self.selected.duplicates}
         place = {person: number for number, person in enumerate(self.selected.persons)}
-        speaking = [(person, first) for first in self.selected.examined for person in represented.get(first, (first,))]
-        for person, first in sorted(speaking):
+        reported = [(person, first) for first in self.selected.examined for person in represented.get(first, (first,))]
+        for person, first in sorted(reported):
             rows = (person,) if self.selected.rows is None else self.selected.rows[place[person]]
             for adversary, secret in self._pairs():
                 finding = self.findings.get((first, adversary, secret))

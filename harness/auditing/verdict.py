@@ -62,7 +62,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class JudgingContext:
     """What a verdict depends on beside findings and claim."""
 
     population: int
@@ -91,8 +91,10 @@ def judge(
     Findings that were measured for another claim are refused where they cannot decide this one. Persons `random`
     give a certificate only if the limits were measured at a level that leaves the other half of the error to it.
     """
-    around = Circumstances(population, frozenset(random), coupled, unit, spent=_spends_more_than_half(findings, claim))
-    return overall(judge_pairs(findings, claim, around))
+    context = JudgingContext(
+        population, frozenset(random), coupled, unit, spent=_spends_more_than_half(findings, claim)
+    )
+    return overall(judge_pairs(findings, claim, context))
 
 
 def _spends_more_than_half(findings: Sequence[Finding], claim: Claim) -> bool:
@@ -109,7 +111,7 @@ def _spends_more_than_half(findings: Sequence[Finding], claim: Claim) -> bool:
     return spent > (1 - claim.confidence) * HALF * (1 + ROUNDING)
 
 
-def judge_pairs(findings: Sequence[Finding], claim: Claim, around: Circumstances) -> dict[Pair, Verdict]:
+def judge_pairs(findings: Sequence[Finding], claim: Claim, context: JudgingContext) -> dict[Pair, Verdict]:
     """One verdict for each pair of adversary and secret, in the order of their first finding."""
     if not findings:
         raise InputError("there are no findings to judge; an audit needs at least one record")
@@ -118,7 +120,7 @@ def judge_pairs(findings: Sequence[Finding], claim: Claim, around: Circumstances
     pairs: dict[Pair, list[Finding]] = {}
     for finding in findings:
         pairs.setdefault((finding.adversary, finding.secret), []).append(finding)
-    return {pair: _judge_pair(group, claim, around, len(pairs)) for pair, group in pairs.items()}
+    return {pair: _judge_pair(group, claim, context, len(pairs)) for pair, group in pairs.items()}
 
 
 def _require_measured_for(finding: Finding, claim: Claim) -> None:
@@ -153,30 +155,30 @@ def overall(verdicts: dict[Pair, Verdict]) -> Verdict:
     return replace(worst, reason=f"{label}: {worst.reason}", epsilon=largest)
 
 
-def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances, pairs: int) -> Verdict:
+def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingContext, pairs: int) -> Verdict:
     measured = [finding for finding in findings if finding.failure is None]
     worst = max(measured or findings, key=lambda finding: (finding.distance, -finding.person))
-    guilty = [finding for finding in findings if finding.violates(claim)]
-    doubtful = [finding for finding in findings if not finding.satisfies(claim)]
+    violating = [finding for finding in findings if finding.violates(claim)]
+    unsettled = [finding for finding in findings if not finding.satisfies(claim)]
     persons = len({finding.person for finding in findings})
-    certificate = _certificate(findings, guilty, claim, around, pairs)
+    certificate = _certificate(findings, violating, claim, context, pairs)
     outcome, witness = Outcome.INCONCLUSIVE, worst
-    confirmed = [finding for finding in guilty if around.confirmed is None or finding.person in around.confirmed]
-    if around.doubts:
-        reason = f"{'; '.join(around.doubts)}; {_not_proven(worst, around)}"
-    elif guilty and not confirmed:
-        witness = max(guilty, key=_weight)
-        reason = f"{_violation(witness, claim, around)}, but f was not asked about that again; raise confirm"
-    elif guilty:
+    confirmed = [finding for finding in violating if context.confirmed is None or finding.person in context.confirmed]
+    if context.doubts:
+        reason = f"{'; '.join(context.doubts)}; {_not_proven(worst, context)}"
+    elif violating and not confirmed:
+        witness = max(violating, key=_weight)
+        reason = f"{_violation(witness, claim, context)}, but f was not asked about that again; raise confirm"
+    elif violating:
         outcome = Outcome.VIOLATED
         witness = max(confirmed, key=_weight)
-        reason = _violation(witness, claim, around)
-    elif doubtful:
-        reason = _doubt(doubtful, claim, around) + _certified(certificate, claim, around)
-    elif persons < around.population:
-        reason = _partial(persons, claim, around) + _certified(certificate, claim, around)
+        reason = _violation(witness, claim, context)
+    elif unsettled:
+        reason = _doubt(unsettled, claim, context) + _certified(certificate, claim, context)
+    elif persons < context.population:
+        reason = _partial(persons, claim, context) + _certified(certificate, claim, context)
     else:
-        outcome, reason = Outcome.HOLDS, _holding(findings, worst, claim, around)
+        outcome, reason = Outcome.HOLDS, _holding(findings, worst, claim, context)
     return Verdict(
         outcome=outcome,
         claim=claim,
@@ -189,9 +191,9 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, around: Circumstances
         secret=worst.secret,
         reason=reason,
         examined=persons,
-        population=around.population,
+        population=context.population,
         certificate=certificate,
-        draws_needed=None if guilty or around.doubts else _needed(doubtful, claim),
+        draws_needed=None if violating or context.doubts else _needed(unsettled, claim),
     )
 
 
@@ -214,22 +216,22 @@ def _weight(finding: Finding) -> tuple[float, float, float, int]:
 
 
 def _certificate(
-    findings: Sequence[Finding], guilty: Sequence[Finding], claim: Claim, around: Circumstances, pairs: int
+    findings: Sequence[Finding], violating: Sequence[Finding], claim: Claim, context: JudgingContext, pairs: int
 ) -> Certificate | None:
     """Limits on how many of all persons do not keep the claim; certificates of all pairs hold together."""
     persons = {finding.person for finding in findings}
-    if len(persons) >= around.population or not around.random or around.spent:
+    if len(persons) >= context.population or not context.random or context.spent:
         return None
     exact = all(finding.exact for finding in findings)
-    doubtful = [finding for finding in findings if not finding.satisfies_together(claim)]
+    unsettled = [finding for finding in findings if not finding.satisfies_together(claim)]
     error = (1 - claim.confidence) * (1 if exact else HALF) / pairs
-    possible, proven = (len({each.person for each in group} & around.random) for group in (doubtful, guilty))
-    least = certify(around.population, len(around.random), proven, error).least
-    return replace(certify(around.population, len(around.random), possible, error), least=least)
+    possible, proven = (len({each.person for each in group} & context.random) for group in (unsettled, violating))
+    least = certify(context.population, len(context.random), proven, error).least
+    return replace(certify(context.population, len(context.random), possible, error), least=least)
 
 
-def _named(finding: Finding, around: Circumstances) -> str:
-    return person_in_words(finding.person, finding.rows, is_record=around.unit == "record")
+def _named(finding: Finding, context: JudgingContext) -> str:
+    return person_in_words(finding.person, finding.rows, is_record=context.unit == "record")
 
 
 def _interval(finding: Finding) -> str:
@@ -242,18 +244,18 @@ def _by_tail(finding: Finding, claim: Claim) -> bool:
     return claim.delta > 0 and not finding.exact
 
 
-def _violation(finding: Finding, claim: Claim, around: Circumstances) -> str:
-    who = _named(finding, around)
+def _violation(finding: Finding, claim: Claim, context: JudgingContext) -> str:
+    who = _named(finding, context)
     if not _by_tail(finding, claim):
         return (
-            f"{who} moves the inference about {around.oneself} by {_interval(finding)}; "
+            f"{who} moves the inference about {context.oneself} by {_interval(finding)}; "
             f"the claim allows less than {claim.epsilon:g}"
         )
     tail = finding.delta_at_epsilon
     assert tail is not None
     if finding.violates_beyond_noise(claim):
         moved = (
-            f"{who} moves the inference about {around.oneself} by {claim.epsilon:g} or more with probability at least "
+            f"{who} moves the inference about {context.oneself} by {claim.epsilon:g} or more with probability at least "
             f"{finding.delta_beyond_noise:.4g}, however draws are paired"
         )
     else:
@@ -270,74 +272,74 @@ def _placebo(finding: Finding) -> str:
     return "" if placebo is None else f" (two draws of f(D) itself: {placebo.value:.4g})"
 
 
-def _not_proven(worst: Finding, around: Circumstances) -> str:
-    return f"the largest distance seen, {worst.distance:.4g} of {_named(worst, around)}, therefore proves nothing"
+def _not_proven(worst: Finding, context: JudgingContext) -> str:
+    return f"the largest distance seen, {worst.distance:.4g} of {_named(worst, context)}, therefore proves nothing"
 
 
-def _needed(doubtful: Sequence[Finding], claim: Claim) -> int | None:
+def _needed(unsettled: Sequence[Finding], claim: Claim) -> int | None:
     """About how many draws would settle this claim; those that would settle another one say nothing."""
-    mine = [finding for finding in doubtful if finding.claim == claim]
+    mine = [finding for finding in unsettled if finding.claim == claim]
     known = [finding.draws_needed for finding in mine if finding.draws_needed is not None]
     return max(known, default=None)
 
 
-def _count(number: int, around: Circumstances) -> str:
-    return f"{number} {around.unit}{'' if number == 1 else 's'}"
+def _count(number: int, context: JudgingContext) -> str:
+    return f"{number} {context.unit}{'' if number == 1 else 's'}"
 
 
-def _count_persons(findings: Sequence[Finding], around: Circumstances) -> str:
-    return _count(len({finding.person for finding in findings}), around)
+def _count_persons(findings: Sequence[Finding], context: JudgingContext) -> str:
+    return _count(len({finding.person for finding in findings}), context)
 
 
-def _doubt(doubtful: Sequence[Finding], claim: Claim, around: Circumstances) -> str:
-    failures = [finding for finding in doubtful if finding.failure is not None]
+def _doubt(unsettled: Sequence[Finding], claim: Claim, context: JudgingContext) -> str:
+    failures = [finding for finding in unsettled if finding.failure is not None]
     if failures:
-        return f"{_count_persons(failures, around)} could not be measured ({failures[0].failure})"
-    if claim.delta == 0 and doubtful[0].secret in around.unprovable and not doubtful[0].exact:
+        return f"{_count_persons(failures, context)} could not be measured ({failures[0].failure})"
+    if claim.delta == 0 and unsettled[0].secret in context.unprovable and not unsettled[0].exact:
         return (
             f"this distance has no confidence limits where f is randomized and delta = 0, so that only estimates are "
-            f"shown for {_count_persons(doubtful, around)}; claim a delta above 0, or choose another distance"
+            f"shown for {_count_persons(unsettled, context)}; claim a delta above 0, or choose another distance"
         )
-    noisy = [finding for finding in doubtful if claim.delta > 0 and not finding.exact and finding.reaches(claim)]
+    noisy = [finding for finding in unsettled if claim.delta > 0 and not finding.exact and finding.reaches(claim)]
     if noisy:
         worst = max(noisy, key=_weight)
         return (
-            f"{_violation(worst, claim, around)}; whether {around.unit}s or only f's noise does this, pairs of equal "
+            f"{_violation(worst, claim, context)}; whether {context.unit}s or only f's noise does this, pairs of equal "
             'seeds cannot tell; pairs = "independent" judges f with its noise'
         )
-    needed = _needed(doubtful, claim)
+    needed = _needed(unsettled, claim)
     settle = f"about {needed:,} draws would settle it" if needed else "more draws may settle it"
-    draws = max(finding.draws for finding in doubtful)
+    draws = max(finding.draws for finding in unsettled)
     return (
-        f"{_count_persons(doubtful, around)} may lie on either side of the claim (ε = {claim.epsilon:g}) after "
+        f"{_count_persons(unsettled, context)} may lie on either side of the claim (ε = {claim.epsilon:g}) after "
         f"{draws:,} draws; {settle}"
     )
 
 
-def _partial(persons: int, claim: Claim, around: Circumstances) -> str:
+def _partial(persons: int, claim: Claim, context: JudgingContext) -> str:
     return (
-        f"all {_count(persons, around)} examined, of {around.population}, stay below {claim.epsilon:g}, "
-        f"but only an audit of all {around.unit}s can say that the claim holds"
+        f"all {_count(persons, context)} examined, of {context.population}, stay below {claim.epsilon:g}, "
+        f"but only an audit of all {context.unit}s can say that the claim holds"
     )
 
 
-def _certified(certificate: Certificate | None, claim: Claim, around: Circumstances) -> str:
+def _certified(certificate: Certificate | None, claim: Claim, context: JudgingContext) -> str:
     if certificate is None or certificate.share >= 1:
         return ""
     return (
-        f"; with {percent(claim.confidence)} confidence at most {percent(certificate.share)} of all {around.unit}s "
+        f"; with {percent(claim.confidence)} confidence at most {percent(certificate.share)} of all {context.unit}s "
         "do not keep it"
     )
 
 
-def _holding(findings: Sequence[Finding], worst: Finding, claim: Claim, around: Circumstances) -> str:
+def _holding(findings: Sequence[Finding], worst: Finding, claim: Claim, context: JudgingContext) -> str:
     often = f" with probability above {claim.delta:g}" if _by_tail(worst, claim) else ""
     nobody = (
-        f"no {around.unit} of {around.population} moves the inference about {around.oneself} by {claim.epsilon:g} or "
-        f"more{often}"
+        f"no {context.unit} of {context.population} moves the inference about {context.oneself} by "
+        f"{claim.epsilon:g} or more{often}"
     )
     if worst.exact:
-        return f"{nobody}; the largest distance is {worst.distance:.4g}, of {_named(worst, around)}"
+        return f"{nobody}; the largest distance is {worst.distance:.4g}, of {_named(worst, context)}"
     if _by_tail(worst, claim):
         return f"{nobody} (draws paired {_pairing(worst)}); {percent(claim.confidence)} confidence"
     most = _at_most(findings, claim)
