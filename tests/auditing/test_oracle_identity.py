@@ -69,8 +69,8 @@ class Named:
     def __init__(self, options: dict[str, int]) -> None:
         self.options = options
 
-    def answer(self, ask: harness.Ask) -> Iterator[pd.DataFrame]:
-        yield chunks(ask.table.to_frame(), **self.options)
+    def answer(self, ask: harness.Ask) -> Iterator[harness.Table]:
+        yield harness.Table.from_frame(chunks(ask.table.to_frame(), **self.options))
 
     def close(self) -> None: ...
 
