@@ -8,10 +8,12 @@ from typing import Any
 import jsonschema
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import harness
 from harness.auditing.journal import Journal, entries
 from harness.auditing.verify import differences, recompile, verify_report
+from harness.measuring.divergence import FromFormula
 from harness.report import Report
 from oracles.reference import Laplace, Mondrian
 from tests.anonymizers import chunks, jittered
@@ -46,6 +48,55 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_a_report_keeps_its_published_schema(kept: tuple[Path, Report]) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads((kept[0] / "report.json").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("findings.0.distance", None),
+        ("findings.0.upper", None),
+        ("findings.0.failure", "the model failed"),
+        ("findings.0.floor", -0.1),
+        ("findings.0.privacy_loss", -0.1),
+        ("oracle.card.noise_epsilon", -1.0),
+        ("plan.adversaries.0.spec.model", {"alpha": 1.0}),
+        ("plan.adversaries.0.spec.prior", "uniform"),
+        ("plan.adversaries.0.more", 1),
+        ("plan.quasi.0.kind", "integer"),
+        ("plan.quasi.0.depth", 3),
+        ("plan.quasi.0.points", "yes"),
+        ("plan.divergence.0.declared", "sum"),
+        ("plan.divergence.0.identity", {}),
+        ("plan.data.rows_digest", "no digest"),
+        ("results.0.statistics", ...),
+        ("results.0.curve", ...),
+        ("results.0.uncovered", ...),
+    ],
+)
+def test_the_schema_refuses_what_no_report_holds(place: str, value: Any) -> None:
+    plain = json.loads(audit(chunks, records=2).to_json())
+    *way, last = [int(step) if step.isdigit() else step for step in place.split(".")]
+    inner = plain
+    for step in way:
+        inner = inner[step]
+    inner.pop(last) if value is ... else inner.__setitem__(last, value)
+    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(plain)
+
+
+def test_reports_with_failures_own_parts_and_declared_columns_keep_the_schema() -> None:
+    class Failing(DecisionTreeClassifier):  # type: ignore[misc]  # scikit-learn has no types
+        def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+            raise ValueError("never")
+
+    sex = {"kind": "category", "hierarchy": {"*": ["F", "M"]}}
+    age = {"kind": "number", "bins": 3, "edge": "left"}
+    own = FromFormula("own", "a distance of mine", lambda p, q: 0.0)
+    options: list[dict[str, Any]] = [
+        {"model": Failing()}, {"quasi": {"age": age, "sex": sex}}, {"distance": own},
+        {"distance": {"name": "emd", "ground": {"order": ["none", "flu", "ulcer"]}}},
+    ]  # fmt: skip
+    for option in options:
+        jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(audit(lambda data: data, **option).to_json()))
 
 
 def test_a_report_read_back_is_the_one_that_was_written(kept: tuple[Path, Report]) -> None:

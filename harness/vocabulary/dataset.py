@@ -106,6 +106,9 @@ class Dataset:
         require_columns(needed_columns(schema), [str(name) for name in frame.columns], "the data")
         named = frame.set_axis([str(name) for name in frame.columns], axis=1)
         chosen = named.loc[:, list(schema.names)]
+        for column in (*schema.quasi, *schema.sensitive):
+            if column.kind == "number" and chosen[column.name].dtype == object:  # numbers, unless one of them is text
+                chosen = chosen.assign(**{column.name: chosen[column.name].infer_objects()})
         for column in schema.quasi:
             if column.is_binned:
                 chosen = chosen.assign(**{column.name: column.binned(_as_numbers(column, chosen[column.name]))})

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.auditing.oracle_identity import identity
+from harness.auditing.oracle_identity import identity, oracle_identity
 from oracles.clients.local import Local
 from oracles.reference import Laplace
 from tests.anonymizers import chunks
@@ -69,8 +69,8 @@ class Named:
     def __init__(self, options: dict[str, int]) -> None:
         self.options = options
 
-    def answer(self, ask: harness.Ask) -> Iterator[pd.DataFrame]:
-        yield chunks(ask.table.to_frame(), **self.options)
+    def answer(self, ask: harness.Ask) -> Iterator[harness.Table]:
+        yield harness.Table.from_frame(chunks(ask.table.to_frame(), **self.options))
 
     def close(self) -> None: ...
 
@@ -176,3 +176,12 @@ def test_an_audit_that_stopped_before_the_first_person_does_not_go_on_with_anoth
     assert '"examined":' not in (tmp_path / "journal.jsonl").read_text()
     with pytest.raises(harness.OracleError, match="not the same oracle any more"):
         audit(replaced, out=tmp_path)
+
+
+def test_two_addresses_with_one_card_are_two_oracles() -> None:
+    class Remote(Named):
+        card = harness.Card("anonymizer", "1.0", in_process=False)
+
+    here, there = (oracle_identity(Remote({}), {"address": at, "options": {}}) for at in ("http://a", "http://b"))
+    assert here == {"name": "anonymizer", "version": "1.0", "address": "http://a", "options": {}}
+    assert here != there

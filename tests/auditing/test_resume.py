@@ -22,6 +22,7 @@ from tests.command_line import (
 from tests.waiting import PATIENCE, wait_until
 
 KILLS = 20
+CONFIRMED = 8  # questions about persons that are asked again before the verdict, whatever was interrupted
 RECORDS = 250  # more than the questions before all kills together
 
 
@@ -76,7 +77,7 @@ def test_twenty_kills_change_nothing(folder: Path, started: list[subprocess.Pope
     finish(folder, "cut")
     assert (folder / "cut" / "report.json").read_bytes() == (folder / "whole" / "report.json").read_bytes()
     without_a_person = [table for table in asked(folder)[before:] if table != whole_table]
-    assert len(without_a_person) == RECORDS - examined, "what is in the journal is not asked again"
+    assert len(without_a_person) == RECORDS - examined + CONFIRMED, "what is in the journal is not asked again"
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -241,3 +241,12 @@ def test_mixed_dates_that_cannot_all_be_dates_name_their_column() -> None:
     frame = pd.DataFrame({"born": ["13/02/1987", "02/13/1987"], "ill": ["a", "b"]})
     with pytest.raises(InputError, match="column 'born'"):
         Dataset.from_frame(frame, Schema({"born": "date"}, "ill"))
+
+
+def test_numbers_that_pandas_holds_as_objects_reach_f_as_numbers() -> None:
+    frame = pd.DataFrame({"age": pd.Series([20, 31], dtype=object), "ill": ["yes", "no"]})
+    data = Dataset.from_frame(frame, Schema({"age": "number"}, "ill"))
+    assert data.table.to_frame()["age"].tolist() == [20, 31]
+    assert data.digest == Dataset.from_frame(frame.astype({"age": int}), data.schema).digest
+    mixed = Dataset.from_frame(frame.assign(age=pd.Series([20, "31"], dtype=object)), data.schema)
+    assert mixed.table.to_frame()["age"].tolist() == ["20", "31"]
