@@ -1,7 +1,5 @@
 """From draws to a number: what an estimate says, its floor, the test of no influence, and how many draws it takes."""
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -274,24 +272,6 @@ def test_no_number_of_draws_settles_what_a_divergence_cannot_prove() -> None:
 @pytest.mark.parametrize("distance", [0.1, np.inf])
 def test_no_number_of_draws_is_promised_for_an_infinite_limit(distance: float) -> None:
     assert draws_needed(replace(DOUBTFUL, distance=distance, upper=np.inf), 0.12, 0.05) is None
-
-
-def seconds(work: Callable[[], object]) -> float:
-    taken = []
-    for _ in range(9):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
-
-
-@pytest.mark.slow
-@coupled_or_not
-@pytest.mark.parametrize("mechanism", [cells, faint_cells])
-def test_a_whole_comparison_takes_little_longer_than_sorting_all_draws(mechanism: Mechanism, coupled: bool) -> None:
-    x, y = mechanism(np.random.default_rng(12), 25_000, coupled)
-    sorting = seconds(lambda: [np.sort(np.ascontiguousarray(side.T), axis=1) for side in (x, y)])
-    assert seconds(lambda: estimate(x, y, coupled)) < (1.5 if coupled else 3.5) * sorting
 
 
 @pytest.mark.parametrize("name", ["sum", "half", "quarter"])
