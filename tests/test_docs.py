@@ -222,8 +222,7 @@ def test_the_table_that_the_readme_quotes_is_that_of_the_demo() -> None:
     for name, report in comparison(1000, 1).items():
         (line,) = (line for line in README.splitlines() if line.startswith(f"  {name} "))
         quoted = line.removeprefix(f"  {name}").split()
-        largest, mean = report.statistics()["largest"], report.statistics()["mean"]
-        numbers = (largest, report.result()["indifferentiability"]["upper"], mean)
+        numbers = (report.verdict.at_least, report.verdict.at_most, report.statistics()["mean"])
         expected = [report.verdict.outcome.name, *(f"{number:.4g}" for number in numbers), "record"]
         assert quoted == [*expected, str(report.verdict.witness)]
 

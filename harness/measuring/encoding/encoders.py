@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,11 +16,12 @@ from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import CellIds, TrainingRows
 
 
-class _ByColumn:
+class _ByColumn(ABC):
     """What the encoders share that choose an encoding for each column, and leave D as it is unless they say so."""
 
+    @abstractmethod
     def choose(self, column: CellIds) -> ColumnEncoding:
-        raise NotImplementedError
+        """The encoding of one column."""
 
     def prepare(self, data: Dataset) -> Dataset:
         return data
