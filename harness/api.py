@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -27,17 +29,20 @@ from harness.auditing.procedure import Audit
 from harness.executors import choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
+from harness.measuring.one_thread import environment_of_one_thread
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
 from harness.report import Report
 from harness.vocabulary.dataset import Dataset, Missing
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
 from oracles import as_oracle
+from oracles.clients.isolated import ChildSettings
 
 JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "run.json"
+LOG = "oracle.log"  # what a `python:` anonymizer printed and raised: it may hold raw rows
 
 
 def audit(
@@ -102,10 +107,36 @@ def audit(
         confirm=confirm,
         blind=blind,
     )
-    oracle = as_oracle(anonymizer)
     folder = Path(out) if out is not None else None
     source = {"address": anonymizer, "options": {}} if isinstance(anonymizer, str) else None
-    return run_audit(plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal)
+    with oracle_log(folder) as log:
+        oracle = as_oracle(anonymizer, child_settings(log))
+        return run_audit(plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal)
+
+
+@contextmanager
+def oracle_log(out: Path | None) -> Iterator[Path]:
+    """The file for what an anonymizer prints: in the folder of the audit, else one that is kept after an error only."""
+    if out is not None:
+        yield out / LOG
+        return
+    number, name = tempfile.mkstemp(prefix="harness-oracle-", suffix=".log")
+    os.close(number)
+    try:
+        yield Path(name)
+    except HarnessError as error:
+        if error.log is None:
+            Path(name).unlink(missing_ok=True)
+        raise
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    Path(name).unlink(missing_ok=True)
+
+
+def child_settings(log: Path) -> ChildSettings:
+    """How an audit has a `python:` anonymizer started: it prints to the log and computes with one thread."""
+    return ChildSettings(log, environment_of_one_thread())
 
 
 def _dataset(

@@ -229,6 +229,10 @@ class Examination:
         rows = [data.row(row) for row in data.rows_of(person)]
         return person_in_words(person, rows, is_record=data.persons is None)
 
+    def item_in_words(self, persons: tuple[int, ...]) -> str:
+        """A work item as errors name it: whom it is about."""
+        return ", ".join(map(self._named, persons))
+
     def _microdata(self, number: int, table: Table, what: str) -> Microdata:
         try:
             return self.readers[number].read(table.in_canonical_order() if self.profile.shuffles else table)

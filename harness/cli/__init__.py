@@ -27,7 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             perform: Callable[[argparse.Namespace], int] = getattr(import_module(f"harness.cli.{module}"), name)
             return perform(chosen)
     except HarnessError as error:
+        if chosen.debug:
+            traceback.print_exception(error)
         tell(f"error: {error}")
+        if error.log is not None:
+            tell(f"what the anonymizer printed and raised is in {error.log} (it may hold raw rows)")
         return error.exit_code
     except Interrupted as interruption:
         tell(f"interrupted by {interruption}")
@@ -61,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         "about that person?",
         epilog=main.__doc__,
     )
+    parser.add_argument("--debug", action="store_true", help="show where an error came from, in the anonymizer too")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     demo = commands.add_parser("demo", help="audit three reference anonymizers on invented people")
@@ -93,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     report.set_defaults(perform="audits:report")
 
     _add_serve(commands.add_parser("serve", help="for vendors: offer an anonymizer to an auditor"))
+    for command in commands.choices.values():  # harness run --debug as well as harness --debug run
+        command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return parser
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import oracles
-from harness.api import JOURNAL, REPORT, run_audit
+from harness.api import JOURNAL, LOG, REPORT, child_settings, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.journal import entries
@@ -40,12 +41,11 @@ def plan(chosen: argparse.Namespace) -> int:
     """What an audit will cost."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    oracle = oracles.open(file.address, **_options(file))
-    try:
-        executor = choose_executor(file.workers, in_process=oracle.card.in_process)
-        print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
-    finally:
-        oracle.close()
+    with oracle_log(None) as log:
+        oracle = oracles.open_with(file.address, _options(file), child_settings(log))
+        with closing(oracle):
+            executor = choose_executor(file.workers, in_process=oracle.card.in_process)
+            print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
     return 0
 
 
@@ -59,9 +59,9 @@ def run(chosen: argparse.Namespace) -> int:
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
     options = _options(file)
-    oracle = oracles.open(file.address, **options)
+    oracle = oracles.open_with(file.address, options, child_settings(out / LOG))
     workers = file.workers if chosen.workers is None else chosen.workers
-    source = {"address": file.address, "options": options}
+    source = {"address": file.address, "options": oracles.options_of_identity(options)}
     start = time.monotonic()
     try:
         report = run_audit(file.plan, oracle, workers, out=out, source=source, reveal=chosen.reveal)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.vocabulary.errors import InputError, OracleError, message_of
+from harness.vocabulary.errors import InputError, OracleError, RaisedError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import as_release
 from harness.vocabulary.table import Table
@@ -46,9 +46,7 @@ class Local:
         try:
             return self.function(ask.table.to_frame(), **randomness, **self.options)
         except (Exception, SystemExit) as error:  # one that leaves by sys.exit must not end the audit as "holds"
-            raise OracleError(
-                f"the anonymizer raised {type(error).__name__}: {message_of(error)}{_where(error)}"
-            ) from error
+            raise RaisedError(error, _where(error)) from error
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -81,8 +79,16 @@ def _randomness(function: Callable[..., Any], options: Mapping[str, Any]) -> str
     except TypeError as error:
         raise InputError(
             f"the anonymizer {_name(function)}{signature} cannot be called as f(df{_arguments(keywords)}): {error}"
+            f"{_nearest(options, signature)}"
         ) from None
     return randomness
+
+
+def _nearest(options: Mapping[str, Any], signature: inspect.Signature) -> str:
+    """The parameter that an unknown option may have meant, as the tail of a sentence."""
+    known = list(signature.parameters)[1:]
+    unknown = next((name for name in options if name not in known), None)
+    return f"; {did_you_mean(unknown, known)}" if unknown is not None and known else ""
 
 
 def _arguments(keywords: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import HarnessError, OracleError
+from harness.vocabulary.errors import HarnessError, OracleError, RaisedError
 from harness.vocabulary.oracle import Ask, Oracle, Release
 from oracles.serve.dataset_cache import DatasetCache
 from oracles.wire import json_form, messages
@@ -175,11 +175,17 @@ class Handler:
 def _refusal(error: Exception) -> Refused:
     if isinstance(error, Refused):
         return error
+    if isinstance(error, RaisedError):  # what it says may be the vendor's secret: its own standard error holds that
+        return Refused(_raised(error.kind), code="FAILED")
     if isinstance(error, OracleError):
         return Refused(str(error), code="UNAVAILABLE" if error.retryable else "FAILED")
     if isinstance(error, HarnessError):
         return Refused(str(error), code="INVALID")
-    return Refused(f"the anonymizer raised {type(error).__name__}: {str(error)[:300]}", code="FAILED")
+    return Refused(_raised(type(error).__name__), code="FAILED")
+
+
+def _raised(kind: str) -> str:
+    return f"the anonymizer raised {kind}; its owner finds the message on the server's standard error"
 
 
 def _check_predictable(question: Question, data: Dataset) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -154,6 +155,10 @@ def compared(times: Mapping[str, Times], label: str) -> list[dict[str, Any]]:
     ]
 
 
+class WorkIsHeldError(Exception):
+    """Ends an audit before anybody is examined: what comes after that needs findings."""
+
+
 @dataclass(eq=False)
 class HeldWork:
     """An executor that keeps the work of an audit instead of doing it."""
@@ -163,12 +168,15 @@ class HeldWork:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         self.function, self.items = function, list(items)
-        return iter(())
+        raise WorkIsHeldError
 
 
 def held_work(plan: Plan, oracle: Oracle) -> tuple[Examination, list[tuple[int, ...]], AuditState]:
     """What a worker of an audit holds, the items in the order in which they are examined, and the audit's state."""
     held = HeldWork()
-    state = AuditState.fold(plan.spec(), Audit(plan, oracle, held).events())
+    state = AuditState(plan.spec())
+    with suppress(WorkIsHeldError):
+        for event in Audit(plan, oracle, held).events():
+            state.add(event)
     assert isinstance(held.function, Examination), "the audit examined nobody"
     return held.function, held.items, state
