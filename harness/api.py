@@ -8,8 +8,8 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -18,10 +18,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from harness.auditing.config import bind, choose_adversaries, loaded
-from harness.auditing.events import Event, Examined, Selected
 from harness.auditing.journal import Journal, not_written
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
@@ -32,6 +30,7 @@ from harness.measuring.divergence import divergence_named
 from harness.measuring.one_thread import environment_of_one_thread
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
+from harness.progress import with_progress
 from harness.report import Report
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import HarnessError, InputError
@@ -76,7 +75,7 @@ def audit(
     blind: bool | None = None,
     workers: int | str = 1,
     out: str | Path | None = None,  # folder to keep everything in, and to go on in after an interruption
-    progress: bool | None = None,  # show a progress bar on standard error (None: if that is a terminal)
+    progress: bool | None = None,  # on standard error: a bar, or lines without a terminal (None: only on one)
     reveal: bool = False,  # show raw records in the summary
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
@@ -188,7 +187,9 @@ def run_audit(
         executor = choose_executor(workers, in_process=oracle.card.in_process)
         journal = open_journal(plan, oracle, out, source)
         with journal or nullcontext():
-            events = with_progress(Audit(plan, oracle, executor).events(journal), progress)
+            shown = sys.stderr.isatty() if progress is None else progress
+            known = len(journal.entries) if journal is not None else 0
+            events = with_progress(Audit(plan, oracle, executor).events(journal), shown, known)
             report = Report.of(plan.spec(), events, records)
     if out is not None:
         write_report(report, out, started, oracle)
@@ -209,24 +210,6 @@ def open_journal(
             "object a spec() that returns its parameters, or audit without a folder"
         )
     return Journal(out / JOURNAL, owner)
-
-
-def with_progress(events: Iterable[Event], progress: bool | None = None) -> Iterator[Event]:
-    """The same events, with a progress bar when somebody is there to see it."""
-    shown = sys.stderr.isatty() if progress is None else progress
-    worst, seen = 0.0, set[int]()
-    with ExitStack() as stack:
-        bar: tqdm[Any] | None = None
-        for event in events:
-            if isinstance(event, Selected) and bar is None:  # before that nobody knows how many there will be
-                bar = stack.enter_context(tqdm(total=len(event.examined), unit=" records", disable=not shown))
-            elif isinstance(event, Examined) and bar is not None:
-                worst = max([worst, *(measurement.distance for measurement in event.measurements)])
-                again = f", look {event.look}" if event.look > 1 else ""
-                bar.set_postfix_str(f"largest distance {worst:.4g}{again}", refresh=False)
-                bar.update(int(event.person not in seen))
-                seen.add(event.person)
-            yield event
 
 
 @dataclass(frozen=True, eq=False)

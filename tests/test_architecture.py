@@ -26,7 +26,7 @@ ORDER = [
     "auditing.state", "auditing.plain_differences", "auditing.journal", "auditing.draw_store", "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.verdict", "auditing.compile_report", "auditing.verify",
-    "render", "report", "synthetic_census", "api", "demo", "cli",
+    "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
 KNOW_THE_ORACLES = {"api", "demo", "cli"}

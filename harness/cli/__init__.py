@@ -84,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     where = "instead of the file's: a number, a Dask scheduler (tcp://host:8786), or local:N"
     run.add_argument("--workers", "--cluster", type=_workers, metavar="N|ADDRESS", help=where)
     run.add_argument("--reveal", action="store_true", help="show raw records in the summary")
+    run.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
     run.set_defaults(perform="audits:run")
 
     verify = commands.add_parser("verify", help="prove every number of a report from its journal, without the oracle")

@@ -64,14 +64,17 @@ def run(chosen: argparse.Namespace) -> int:
     source = {"address": file.address, "options": oracles.options_of_identity(options)}
     start = time.monotonic()
     try:
-        report = run_audit(file.plan, oracle, workers, out=out, source=source, reveal=chosen.reveal)
+        report = run_audit(
+            file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal
+        )
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
         raise
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
-    tell(f"{len(report.findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
-    _tell_what_next(report, file, oracle)
+    if not chosen.quiet:
+        tell(f"{len(report.findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+        _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
 
 

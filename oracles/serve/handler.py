@@ -1,6 +1,7 @@
 """What every transport of a server does with a request: check it, keep datasets, ask the oracle, bound it all.
 
-Raises messages.Refused and nothing else on purpose. Logs verbs, codes and times, never a record.
+Raises messages.Refused and nothing else on purpose. Logs verbs, codes and times, never a record; what the anonymizer
+raises, which may quote one, is for its owner alone, on standard error.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import hmac
 import logging
 import threading
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -163,6 +165,7 @@ class Handler:
             outcome = "abandoned"
             raise
         except Exception as error:
+            _show_to_owner(error)
             refused = _refusal(error)
             outcome = refused.code
             if refused is error:
@@ -182,6 +185,13 @@ def _refusal(error: Exception) -> Refused:
     if isinstance(error, HarnessError):
         return Refused(str(error), code="INVALID")
     return Refused(_raised(type(error).__name__), code="FAILED")
+
+
+def _show_to_owner(error: Exception) -> None:
+    """What the anonymizer raised in this process, on standard error; one in another process has printed it there."""
+    raised = error.__cause__ if isinstance(error, RaisedError) else None if isinstance(error, HarnessError) else error
+    if raised is not None:
+        traceback.print_exception(raised)
 
 
 def _raised(kind: str) -> str:
