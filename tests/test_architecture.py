@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 # A harness file imports only files above it; the files of one package named here are free among themselves.
 ORDER = [
     "vocabulary.errors", "vocabulary.plain_numbers", "vocabulary.origin", "vocabulary.persons", "vocabulary.loading",
-    "vocabulary.values",
+    "vocabulary.files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
     "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
     "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds", "measuring.divergence",

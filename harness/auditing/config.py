@@ -17,6 +17,7 @@ from harness.measuring.divergence import divergence_named
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.files import not_utf_8
 from harness.vocabulary.loading import is_importable_name, load_object
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
@@ -46,10 +47,13 @@ def load(path: str | Path) -> AuditFile:
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+        return tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: {not_utf_8(content.splitlines())}") from None
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from None
 
 

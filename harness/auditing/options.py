@@ -29,7 +29,7 @@ class Option:
 
 
 OPTIONS = (
-    Option("data", "path", TEXT, "CSV or Parquet file with the records, relative to the audit.toml", True, True),
+    Option("data", "path", TEXT, "CSV, Parquet or Excel file with the records, relative to the audit.toml", True, True),
     Option("data", "sensitive", TEXTS, "what an adversary wants to know: one column or several", True),
     Option("data", "quasi", TABLE, "what an adversary knows: each column with its kind or a table of its keys", True),
     Option("data", "joint", TRUTH, "infer several sensitive columns as one joint value (false: each for itself)",

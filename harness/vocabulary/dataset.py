@@ -19,10 +19,10 @@ from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.schema import MISSING, Column, Schema
 from harness.vocabulary.source import (
     csv_frame,
-    is_parquet,
+    is_typed,
     needed_columns,
-    parquet_frame,
     require_columns,
+    typed_frame,
     with_numbers,
 )
 from harness.vocabulary.table import Cells, Table
@@ -137,8 +137,8 @@ class Dataset:
     def from_file(
         cls, path: str | Path, schema: Schema, missing: Missing = "error", missing_values: Sequence[str] = ("",)
     ) -> Dataset:
-        """D from a Parquet file if its name says so, else from a CSV file."""
-        if is_parquet(Path(path)):
+        """D from a Parquet or Excel file if its name says so, else from a CSV file; each may be compressed."""
+        if is_typed(Path(path)):
             return cls.from_parquet(path, schema, missing)
         return cls.from_csv(path, schema, missing, missing_values)
 
@@ -156,9 +156,9 @@ class Dataset:
 
     @classmethod
     def from_parquet(cls, path: str | Path, schema: Schema, missing: Missing = "error") -> Dataset:
-        """D from a Parquet file; needs the extra `parquet`."""
+        """D from a Parquet or Excel file; needs the extra `parquet` or `excel`."""
         path = Path(path)
-        return cls._from_frame_of(path, parquet_frame(path, needed_columns(schema)), schema, missing)
+        return cls._from_frame_of(path, typed_frame(path, needed_columns(schema)), schema, missing)
 
     @classmethod
     def _from_frame_of(cls, path: Path, frame: pd.DataFrame, schema: Schema, missing: Missing) -> Dataset:

@@ -129,8 +129,10 @@ class TrainingRows:
 class Lexicon:
     """Every distinct cell that one column has shown so far, each read once and numbered."""
 
-    def __init__(self, name: str, reading: Reading, hierarchy: Hierarchy | None = None) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, reading: Reading, hierarchy: Hierarchy | None = None, *, is_secret: bool = False
+    ) -> None:
+        self.name, self.is_secret = name, is_secret
         self.reading = reading
         self.hierarchy = hierarchy
         self.place = {raw: position for position, raw in enumerate(reading.domain)}
@@ -171,6 +173,8 @@ class Lexicon:
         try:
             return parse(cell, self.reading)
         except Unreadable as error:
+            if self.is_secret:  # a hierarchy, which the error would advise, says nothing about a secret
+                raise _not_own(self.name, position, cells) from None
             row = int(np.argmax(cells.codes == position))
             raise ReleaseError(f"column {self.name!r}, row {row} of the release: {error}") from None
 
@@ -205,8 +209,11 @@ class Reader:
     def __init__(self, data: Dataset) -> None:
         self.data = data
         declared = zip((*data.schema.quasi, *data.schema.sensitive), data.readings, strict=True)
-        self.lexicons = tuple(Lexicon(column.name, reading, column.hierarchy) for column, reading in declared)
         self._quasi = len(data.schema.quasi)
+        self.lexicons = tuple(
+            Lexicon(column.name, reading, column.hierarchy, is_secret=place >= self._quasi)
+            for place, (column, reading) in enumerate(declared)
+        )
 
     def read(self, table: Table) -> Microdata:
         """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
@@ -281,9 +288,13 @@ def _position(lexicon: Lexicon, number: int, entry: int, column: Cells) -> int:
         return -1
     if isinstance(value, Exact) and value.raw in lexicon.place:
         return lexicon.place[value.raw]
+    raise _not_own(lexicon.name, entry, column)
+
+
+def _not_own(name: str, entry: int, column: Cells) -> ReleaseError:
     row = int(np.argmax(column.codes == entry))
-    raise ReleaseError(
-        f"column {lexicon.name!r}, row {row} of the release: the sensitive value {str(column.palette[entry])[:80]!r} "
+    return ReleaseError(
+        f"column {name!r}, row {row} of the release: the sensitive value {str(column.palette[entry])[:80]!r} "
         "is not one of the data's own; the test needs sensitive values as they are, or suppressed"
     )
 

@@ -151,3 +151,23 @@ def test_every_option_of_a_plan_reaches_it_from_the_file(folder: Path) -> None:
 
 def test_workers_of_the_file_may_be_an_address(folder: Path) -> None:
     assert loaded(folder, '[run]\nworkers = "local:4"').workers == "local:4"
+
+
+@pytest.mark.parametrize(("encoding", "ends"), [("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r\n")])
+def test_a_file_as_editors_of_windows_write_it_is_read(encoding: str, ends: str, folder: Path) -> None:
+    text = HEAD.format(data="# größer").replace("\n", ends)
+    (folder / "audit.toml").write_bytes(text.encode(encoding))
+    assert load(folder / "audit.toml").address == "reference:identity"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        ("latin-1", r"audit.toml: line 5: byte 5 of the line \(0xf6\) is not UTF-8; save the file as UTF-8"),
+        ("utf-16", "audit.toml: this is UTF-16 text; save it as UTF-8"),
+    ],
+)
+def test_a_file_in_another_encoding_is_refused_with_the_place(encoding: str, message: str, folder: Path) -> None:
+    (folder / "audit.toml").write_bytes(HEAD.format(data="# größer").encode(encoding))
+    with pytest.raises(harness.InputError, match=message):
+        load(folder / "audit.toml")

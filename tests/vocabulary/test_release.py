@@ -94,6 +94,15 @@ def test_a_sensitive_value_that_the_data_never_had_is_refused() -> None:
         read(FRAME.assign(ill=["flu", "flu", "ulcer", "plague"]))
 
 
+@pytest.mark.parametrize("cell", ["colds", "flu~colds", "{flu, ulcer}", 7])
+def test_no_hierarchy_is_advised_for_a_sensitive_column(cell: object) -> None:
+    with pytest.raises(
+        ReleaseError, match=r"column 'ill', row 1 .*is not one of the data's own; the test needs"
+    ) as caught:
+        read(FRAME.assign(ill=["flu", cell, "ulcer", "flu"]))
+    assert "hierarchy" not in str(caught.value)
+
+
 def test_rows_with_a_suppressed_sensitive_value_are_left_out_and_noted() -> None:
     release = read(FRAME.assign(ill=pd.Series(["flu", "*", None, "ulcer"])))
     assert release.for_secret(ILL).labels.tolist() == [0, 1]
