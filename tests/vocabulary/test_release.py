@@ -95,7 +95,7 @@ def test_a_sensitive_value_that_the_data_never_had_is_refused() -> None:
 
 
 @pytest.mark.parametrize("cell", ["colds", "flu~colds", "{flu, ulcer}", 7])
-def test_no_hierarchy_is_advised_for_a_sensitive_column(cell: object) -> None:
+def test_no_hierarchy_is_advised_for_a_sensitive_column(cell: Any) -> None:
     with pytest.raises(
         ReleaseError, match=r"column 'ill', row 1 .*is not one of the data's own; the test needs"
     ) as caught:
