@@ -12,9 +12,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.errors import InputError, did_you_mean, nearest
 from harness.vocabulary.loading import find_object, is_importable_name
-from harness.vocabulary.oracle import Oracle
+from harness.vocabulary.oracle import Card, Oracle
 
 if TYPE_CHECKING:
     from oracles.clients.isolated import ChildSettings
@@ -96,7 +96,8 @@ def _transport(address: str) -> Transport:
     plugins = {entry.name: entry for entry in entry_points(group="harness.oracles")}
     if not colon or scheme not in plugins:
         known = did_you_mean(scheme, [*SCHEMES, *plugins])
-        raise InputError(f"oracle address {address!r} has no known scheme; {known}")
+        form = "" if colon else "; expected one such as python:module:function or https://host"
+        raise InputError(f"oracle address {address!r} has no known scheme{form}; {known}")
     plugin = plugins[scheme].load()
     return plugin if isinstance(plugin, Transport) else Transport(plugin)
 
@@ -147,7 +148,8 @@ def _isolated(rest: str, options: dict[str, Any], settings: ChildSettings | None
     if options.get("replay") is not None:
         return Counting(Replaying(options["replay"]))
     if not is_importable_name(rest):
-        raise InputError(f"{address} does not name a callable; expected python:package.module:name")
+        hint = " (a module's name, without its folder and .py)" if ".py" in rest or "/" in rest else ""
+        raise InputError(f"{address} does not name a callable; expected python:package.module:name{hint}")
     timeout, attempts = options.get("timeout", 300.0), options.get("attempts", 4)
     _check_timeout(address, timeout)
     own, taken = _arguments(address, options)
@@ -180,7 +182,7 @@ def python_oracle(rest: str, arguments: Mapping[str, Any], taken: Sequence[str] 
     if isinstance(target, Oracle) and not inspect.isclass(target):
         if arguments:
             raise InputError(f"{address} is an oracle already made; it takes no arguments: {', '.join(arguments)}")
-        return target
+        return _with_card(target, address)
     if not callable(target):
         raise InputError(f"{address} is a {type(target).__name__}; expected a callable or an Oracle class")
     parameters = _parameters(target)
@@ -200,8 +202,11 @@ def python_oracle(rest: str, arguments: Mapping[str, Any], taken: Sequence[str] 
         is_class = inspect.isclass(target) and hasattr(target, "answer")
         return _constructed(target, dict(arguments), address) if is_class else Local(target, arguments)
     except InputError as error:
-        names = ", ".join(PYTHON_OPTIONS)
-        raise InputError(f"{error} (options of python: itself: {names})" if arguments else str(error)) from None
+        unknown = next((name for name in arguments if name not in parameters), None)
+        if unknown is None:
+            raise
+        ours = f"{nearest(unknown, PYTHON_OPTIONS)}options of python: itself: {', '.join(PYTHON_OPTIONS)}"
+        raise InputError(f"{error} ({ours})") from None
 
 
 def _parameters(target: Any) -> Collection[str]:
@@ -259,6 +264,15 @@ def _constructed(kind: type, options: dict[str, Any], address: str) -> Oracle:
         hint = did_you_mean(wrong, known) if known else "it takes none"
         raise InputError(f"{address}: the options do not fit: {error}; {hint}") from None
     oracle: Oracle = kind(**options)
+    return _with_card(oracle, address)
+
+
+def _with_card(oracle: Oracle, address: str) -> Oracle:
+    if not isinstance(oracle, Oracle):
+        missing = next(name for name in ("card", "answer", "close") if not hasattr(oracle, name))
+        raise InputError(f"{address}: an oracle needs card, answer and close, and {missing} is missing")
+    if not isinstance(oracle.card, Card):
+        raise InputError(f"{address}: its card is a {type(oracle.card).__name__}; expected a harness.Card")
     return oracle
 
 

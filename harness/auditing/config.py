@@ -73,6 +73,8 @@ def _check(content: Mapping[str, Any]) -> None:
         for option in options.values():
             if option.required and option.name not in content.get(section, {}):
                 raise InputError(f"[{section}] {option.name} is missing; it must be {option.expected}")
+            if option.required and content[section][option.name] == "":
+                raise InputError(f"[{section}] {option.name} is an empty text")
 
 
 def _check_keys(where: str, options: Mapping[str, Any], expected: Mapping[str, str]) -> None:

@@ -226,6 +226,10 @@ class Schema:
         twice = [name for name in self.names if self.names.count(name) > 1]
         if twice:
             raise InputError(f"column {twice[0]!r} is declared twice; a column is quasi or sensitive, once")
+        if self.weight and self.weight in self.names:
+            raise InputError(f"weight names {self.weight!r}, a column of the data; expected one that releases add")
+        if self.person in [column.name for column in self.sensitive]:
+            raise InputError(f"person names {self.person!r}, a sensitive column; expected one that says whose a row is")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from harness.vocabulary.files import NOT_DECOMPRESSED, kind_of_file, not_utf_8, 
 from harness.vocabulary.schema import Schema
 
 PARQUET, EXCEL = (".parquet", ".pq"), (".xlsx", ".xlsm")
+NOT_READ = (".json", ".jsonl", ".xls", ".xlsb", ".ods", ".feather", ".sav", ".dta", ".sas7bdat", ".rds", ".pkl", ".xml")
 
 
 def read_columns(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -64,6 +65,8 @@ def _excel(path: Path) -> pd.DataFrame:
 
 def csv_frame(path: Path, columns: Sequence[str], missing_values: Sequence[str]) -> pd.DataFrame:
     """Some columns of a CSV file as text, gaps as None; the delimiter is the one that finds them."""
+    if kind_of_file(path) in NOT_READ:
+        raise InputError(f"{path}: {kind_of_file(path)} files are not read; save the table as CSV, Parquet or .xlsx")
     try:
         with open_text(path) as file:
             header = file.readline()
@@ -145,6 +148,8 @@ def with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFram
 def require_columns(needed: Sequence[str], names: Sequence[str], where: str) -> None:
     for name in needed:
         if name not in names:
-            raise InputError(f"{where} has no column {name!r}; {did_you_mean(name, names)}")
+            spaced = next((one for one in names if one.strip() == name), None)
+            hint = f"remove the spaces from {spaced!r}" if spaced is not None else did_you_mean(name, names)
+            raise InputError(f"{where} has no column {name!r}; {hint}")
         if list(names).count(name) > 1:
             raise InputError(f"{where} has more than one column {name!r}; rename all but one")

@@ -82,7 +82,9 @@ def test_dates_numbers_and_gaps_of_a_sheet_are_read_as_they_are(tmp_path: Path) 
         ("people.csv.bz2", b"age,zip,ill\n", "cannot be read: Invalid data stream"),
         ("people.xlsx", b"age,zip,ill\n", "cannot be read as Excel: File is not a zip file"),
         ("people.parquet.gz", b"PAR1", "cannot be read as Parquet: Not a gzipped file"),
-        ("people.xls", b"\xd0\xcf\x11\xe0", "is not UTF-8; save the file as UTF-8"),
+        ("people.xls", b"\xd0\xcf\x11\xe0", ".xls files are not read; save the table as CSV, Parquet or .xlsx"),
+        ("people.json.gz", b"", ".json files are not read; save the table as CSV, Parquet or .xlsx"),
+        ("people.csv", b"age, zip, ill\n", "the header has no column 'zip'; remove the spaces from ' zip'"),
     ],
 )
 def test_a_damaged_file_is_told_in_one_sentence(name: str, content: bytes, message: str, tmp_path: Path) -> None:
