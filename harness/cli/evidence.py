@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.api import JOURNAL, REPORT, RUN, SUMMARY
+from harness.api import JOURNAL, LOG, REPORT, RUN, SUMMARY
 from harness.auditing.journal import incomplete_bytes
 from harness.auditing.verify import recompile, stored_draws, verify_report
 from harness.report import Report
@@ -31,6 +31,8 @@ def check_folder(folder: Path) -> Evidence:
     lines = [f"{_wholeness(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
     if os.path.lexists(folder / RUN):
         lines.append(f"{RUN} was not checked: its dates, seconds, calls and versions follow from nothing else")
+    if os.path.lexists(folder / LOG):
+        lines.append(f"{LOG} was not checked: it is what the anonymizer printed, and may hold raw rows")
     return Evidence(report, tuple(lines))
 
 

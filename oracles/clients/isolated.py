@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import IO, Any
@@ -77,7 +77,9 @@ class Isolated:
         self.card: Card = card or self._ask_card()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.opening, self.timeout, self.settings, self.card)
+        log = self.settings.log
+        settings = replace(self.settings, log=None if log is None else log.absolute())
+        return _again, (self.opening, self.timeout, settings, self.card)
 
     def _ask_card(self) -> Card:
         try:
@@ -147,6 +149,9 @@ class Isolated:
 
 
 def _again(opening: Opening, timeout: float, settings: ChildSettings, card: Card) -> Isolated:
+    """The same in a worker; on another machine, which does not have the folder of the log, it prints as others do."""
+    if settings.log is not None and not settings.log.parent.is_dir():
+        settings = replace(settings, log=None)
     return Isolated(opening, timeout=timeout, settings=settings, card=card)
 
 
@@ -272,6 +277,7 @@ class _Log:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._file: IO[bytes] | None = None
+        self._size_before = 0
         self._made: list[Path] = []  # folders that did not exist before
 
     def opened(self) -> IO[bytes] | None:
@@ -284,23 +290,28 @@ class _Log:
         except OSError as error:
             raise InputError(why_not_written(self.path, error)) from None
         self._file = os.fdopen(number, "ab", buffering=0)
+        self._size_before = self._size()
         return self._file
 
+    def _size(self) -> int:
+        return 0 if self._file is None else os.fstat(self._file.fileno()).st_size
+
     def path_if_any(self) -> Path | None:
-        """Its path, if something was printed."""
-        return self.path if self._file is not None and os.fstat(self._file.fileno()).st_size else None
+        """Its path, if something was printed since it was opened here."""
+        return self.path if self._size() > self._size_before else None
 
     def shorten(self) -> None:
         """An anonymizer that prints much does not fill the disk."""
-        if self._file is not None and os.fstat(self._file.fileno()).st_size > LOG_BYTES:
+        if self._file is not None and self._size() > LOG_BYTES:
             os.ftruncate(self._file.fileno(), 0)
+            self._size_before = 0
             self._file.write(f"(what was printed before was dropped: more than {LOG_BYTES >> 20} MiB)\n".encode())
 
     def close(self) -> None:
         """An empty log is removed, with the folders that were made for it if nothing else is in them."""
         if self._file is None or self.path is None:
             return
-        is_empty = self.path_if_any() is None
+        is_empty = self._size() == 0
         self._file.close()
         self._file = None
         if is_empty:

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -103,6 +104,24 @@ def test_a_log_that_stays_empty_is_removed_with_the_folder_made_for_it(log: Path
         list(oracle.answer(Ask(DATA)))
         assert log.exists()
     assert not log.parent.exists()
+
+
+def test_an_error_names_the_log_only_if_something_was_printed_in_this_run(tmp_path: Path) -> None:
+    old = tmp_path / "oracle.log"
+    old.write_text("printed long ago\n")
+    assert error_of("interrupting", old).log == old
+    with closing(oracles.open_with("python:builtins:len", {}, ChildSettings(old))) as oracle:
+        with pytest.raises(OracleError, match="returned a int") as silent:
+            list(oracle.answer(Ask(DATA)))
+        assert silent.value.log is None
+
+
+def test_a_log_whose_folder_another_machine_lacks_is_given_up_there(tmp_path: Path, log: Path) -> None:
+    there = Isolated(Opening("tests.oracles.crashing:same"), settings=ChildSettings(log))
+    with closing(there):
+        packed = pickle.dumps(there)
+    shutil.rmtree(log.parent)
+    assert pickle.loads(packed).settings.log is None  # noqa: S301  (our own)
 
 
 def test_a_log_grows_only_so_far(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
