@@ -54,7 +54,7 @@ class Cells:
     def without(self, rows: Sequence[int]) -> Cells:
         return Cells(self.palette, np.delete(self.codes, rows))
 
-    def taking(self, rows: npt.NDArray[Any]) -> Cells:
+    def taking(self, rows: npt.NDArray[Any] | slice) -> Cells:
         """The cells of these rows (indices or a mask), in this order."""
         return Cells(self.palette, self.codes[rows])
 

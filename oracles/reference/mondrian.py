@@ -25,7 +25,7 @@ from harness.vocabulary.values import Suppressed, show
 from oracles.reference.axes import Axes, Ground, Longs
 from oracles.reference.cells import STYLES, Style
 from oracles.reference.cuts import Diversity, Rule
-from oracles.reference.leave_one_out import FullRun, Outcome
+from oracles.reference.leave_one_out import FullRun
 from oracles.reference.remembering import Remembered
 
 Infeasible = Literal["generalise", "error"]
@@ -103,22 +103,20 @@ class Mondrian:
 
     def _release(self, data: Dataset, drop: tuple[int, ...]) -> Table:
         try:
-            outcome = self._outcome(data, drop)
+            quasi = self._quasi_columns(data, drop)
         except RuleBroken as broken:
             if self.infeasible == "error":
                 raise
             return _generalised(data, drop, broken.parameter)
-        labels = np.zeros(data.size, dtype=np.int32)
-        labels[outcome.rows] = np.repeat(np.arange(len(outcome.sizes), dtype=np.int32), outcome.sizes)
-        quasi = [cells.taking(labels) for cells in outcome.columns]
         return Table(data.schema.names, (*quasi, *_sensitive_columns(data))).without(drop)
 
-    def _outcome(self, data: Dataset, drop: tuple[int, ...]) -> Outcome:
+    def _quasi_columns(self, data: Dataset, drop: tuple[int, ...]) -> tuple[Cells, ...]:
+        """Record by record; those of the rows that are left out are void."""
         full = self._full(data) if self.incremental and len(drop) < 2 else None
         if full is not None:
-            outcome = full.without(drop[0]) if drop else full.whole()
-            if outcome is not None:
-                return outcome
+            columns = full.without(drop[0]) if drop else full.whole()
+            if columns is not None:
+                return columns
         return self._run(data, np.delete(np.arange(data.size), drop)).whole()
 
     def _full_run(self, data: Dataset) -> FullRun | None:
