@@ -24,6 +24,7 @@ from harness.auditing.journal import Journal, not_written
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
+from harness.auditing.state import AuditState
 from harness.executors import choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
@@ -157,8 +158,10 @@ def run_audit(
         executor = choose_executor(workers, in_process=oracle.card.in_process)
         journal = open_journal(plan, oracle, out, source)
         with journal or nullcontext():
-            events = with_progress(Audit(plan, oracle, executor).events(journal), progress)
-            report = Report.of(plan.spec(), events, records)
+            state = AuditState(plan.spec())
+            for _ in with_progress(Audit(plan, oracle, executor).events(journal, state), progress):
+                pass  # the audit happens while its events are taken
+    report = Report.of(state, records)
     if out is not None:
         write_report(report, out, started, oracle)
     return report
