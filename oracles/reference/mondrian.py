@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -82,7 +83,7 @@ class Mondrian:
         """Only what was declared travels."""
         return Mondrian, tuple(getattr(self, item.name) for item in fields(self) if item.init)
 
-    @property
+    @cached_property
     def card(self) -> Card:
         settings = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
         shown = ", ".join(f"{name}={value}" for name, value in settings.items() if _matters(name, value, self))
