@@ -37,7 +37,8 @@ import harness
 import harness.vocabulary.values
 import oracles
 from harness import cli
-from harness.auditing.options import ADVERSARY_KEYS, OPTIONS, sections
+from harness.auditing.config import OPTIONS, sections
+from harness.auditing.options import ADVERSARY_KEYS
 from harness.auditing.verdict import Outcome
 from harness.cli.interruption import Interrupted
 from harness.measuring.adversary import ENCODER, MODEL, PANELS, PRIOR

@@ -17,8 +17,7 @@ import pytest
 
 import harness
 import oracles
-from harness.auditing.config import load
-from harness.auditing.options import OPTIONS
+from harness.auditing.config import OPTIONS, load
 from harness.demo import comparison, five_people
 
 ROOT = Path(__file__).parent.parent

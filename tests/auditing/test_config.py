@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.auditing.config import AuditFile, load
-from harness.auditing.options import OPTIONS, PLAN
+from harness.auditing.config import OPTIONS, PLAN, AuditFile, load
 from harness.auditing.plan import Plan
 from harness.auditing.state import AuditState
 from oracles import as_oracle
