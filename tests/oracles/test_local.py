@@ -13,7 +13,7 @@ def spoil(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
     given = frame.copy()
     for name in list(frame.columns):
         frame.loc[:, name] = frame[name].iloc[0]
-    frame.drop(index=frame.index[1:], inplace=True)
+    frame.pop(frame.columns[0])
     return given
 
 
