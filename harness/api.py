@@ -24,6 +24,7 @@ from harness.auditing.journal import Journal, not_written
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
+from harness.auditing.state import AuditState
 from harness.executors import choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
@@ -189,8 +190,10 @@ def run_audit(
         with journal or nullcontext():
             shown = sys.stderr.isatty() if progress is None else progress
             known = len(journal.entries) if journal is not None else 0
-            events = with_progress(Audit(plan, oracle, executor).events(journal), shown, known)
-            report = Report.of(plan.spec(), events, records)
+            state = AuditState(plan.spec())
+            for _ in with_progress(Audit(plan, oracle, executor).events(journal, state), shown, known):
+                pass  # the audit happens while its events are taken
+    report = Report.of(state, records)
     if out is not None:
         write_report(report, out, started, oracle)
     return report

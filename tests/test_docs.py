@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -17,8 +18,7 @@ import pytest
 
 import harness
 import oracles
-from harness.auditing.config import load
-from harness.auditing.options import OPTIONS
+from harness.auditing.config import OPTIONS, load
 from harness.demo import comparison, five_people
 
 ROOT = Path(__file__).parent.parent
@@ -86,7 +86,7 @@ def generator() -> ModuleType:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder as the pages suppose it, which is also the current one."""
     people().to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "education.csv").write_text(EDUCATION, encoding="utf-8")
@@ -94,7 +94,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shares.to_csv(tmp_path / "prior.csv", index=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    yield tmp_path
+    for name, module in list(sys.modules.items()):  # other tests may have modules of the same name
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 def test_the_reference_is_what_its_generator_writes(monkeypatch: pytest.MonkeyPatch) -> None:

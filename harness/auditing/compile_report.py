@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from harness.auditing.events import Event, OracleProfile, Selected
+from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
 from harness.auditing.plan import Claim
@@ -33,10 +33,9 @@ ALL_VECTORS, WORST_VECTORS = 1_000, 100  # findings of a pair with vectors: all 
 Plain = dict[str, Any]
 
 
-def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
+def compile_report(state: AuditState) -> Plain:
     """The report of an audit that has come to its end."""
-    state = AuditState.fold(spec, events)
-    profile, selected = state.profile, state.selected
+    spec, profile, selected = state.spec, state.profile, state.selected
     if profile is None or selected is None:
         raise JournalError("the audit had not begun to examine records; run it again to go on")
     if state.missing or state.closed is None:

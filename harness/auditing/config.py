@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, PLAN, is_as_expected, sections
+from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, SUBJECT, Option, is_as_expected, options_of
 from harness.auditing.plan import Claim, Plan
 from harness.measuring.adversary import Adversary, adversary_from, panel_named
 from harness.measuring.divergence import divergence_named
@@ -21,6 +21,9 @@ from harness.vocabulary.files import not_utf_8
 from harness.vocabulary.loading import is_importable_name, load_object
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
+
+PLAN = options_of(Plan)  # passed on to the Plan as they are
+OPTIONS = (*SUBJECT, *PLAN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,14 @@ def _parse(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: {not_utf_8(content.splitlines())}") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from None
+
+
+def sections() -> dict[str, dict[str, Option]]:
+    """All options by section and name."""
+    grouped: dict[str, dict[str, Option]] = {}
+    for option in OPTIONS:
+        grouped.setdefault(option.section, {})[option.name] = option
+    return grouped
 
 
 def _check(content: Mapping[str, Any]) -> None:

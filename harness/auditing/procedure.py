@@ -59,9 +59,12 @@ class Audit:
     oracle: Oracle
     executor: Mapper = field(default_factory=Serial)
 
-    def events(self, journal: Journal | None = None) -> Generator[Event, None, None]:
-        """Everything that happened so far and everything that happens from now on, to the end of the audit."""
-        state = AuditState(self.plan.spec())
+    def events(self, journal: Journal | None = None, state: AuditState | None = None) -> Generator[Event, None, None]:
+        """Everything that happened so far and everything that happens from now on, to the end of the audit.
+
+        All of it is added to `state`, a new one of this plan unless it is given.
+        """
+        state = state or AuditState(self.plan.spec())
         for line in journal.entries if journal is not None else ():
             event = from_entry(line)
             state.add(event)

@@ -120,10 +120,16 @@ class TrainingRows:
         return tuple(self._joint(column) for column in self.quasi)
 
     def _joint(self, column: CellIds) -> Floats:
-        cells = len(column.ids)
-        key = column.codes.astype(np.intp) * self.values + self.labels
-        flat = np.bincount(key, self.weights, cells * self.values)
-        return flat.astype(np.float64).reshape(cells, self.values)
+        return count_jointly(column.codes, len(column.ids), self)
+
+
+def count_jointly(codes: Codes, cells: int, rows: TrainingRows) -> Floats:
+    """The weight of each (cell, value of the secret), where `codes` are the cells of the rows.  # [cells, n]"""
+    pairs = cells * rows.values
+    narrow = np.int32 if pairs <= np.iinfo(np.int32).max else np.int64  # half the memory to go through
+    key = np.multiply(codes, rows.values, dtype=narrow)
+    key += rows.labels
+    return np.bincount(key, rows.weights, pairs).astype(np.float64).reshape(cells, rows.values)
 
 
 class Lexicon:
@@ -275,7 +281,7 @@ def require_columns(schema: Schema, table: Table) -> None:
 
 def _without_gaps(cells: Cells) -> Cells:
     """Missing cells as one more entry of the palette, so that the lexicon decides what they mean."""
-    if not (cells.codes < 0).any():
+    if cells.codes.min(initial=0) >= 0:
         return cells
     palette = np.append(cells.palette.astype(object), [None])
     return Cells(palette, np.where(cells.codes < 0, len(palette) - 1, cells.codes).astype(np.int32))

@@ -33,6 +33,8 @@ class Column:
     binning: Literal["quantiles", "width"] = "quantiles"
     edges: tuple[float, ...] = ()  # the ends of the bins, outermost ones included, instead of `bins` and `binning`
     edge: Literal["left", "right"] = "right"  # the end of a bin that belongs to it
+    min: float | None = None  # the least number there may be, if it is not that of D
+    max: float | None = None
 
     @classmethod
     def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
@@ -82,6 +84,13 @@ class Column:
         self._require("edges", self._rising_edges(), "rising finite numbers, at least two, of a number column")
         self._require("edges", not self.edges or self.bins is None, "given without `bins`, which they replace")
 
+        for key in ("min", "max"):
+            end = getattr(self, key)
+            number = isinstance(end, int | float) and not isinstance(end, bool) and np.isfinite(end)
+            self._require(key, end is None or (number and self.kind == "number"), "a finite number, of a number column")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise InputError(f"column {self.name!r}: min = {self.min:g} lies above max = {self.max:g}; exchange them")
+
     def _require(self, key: str, good: bool, expected: str) -> None:
         if not good:
             raise InputError(f"column {self.name!r}: {key} must be {expected}, not {getattr(self, key)!r}")
@@ -101,6 +110,8 @@ class Column:
         of D, or in equal widths.
         """
         known = numbers.dropna().to_numpy(np.float64)
+        if (beyond := self._beyond(known.tolist())) is not None:
+            raise InputError(f"column {self.name!r}: {beyond}")
         inner = self._inner_edges(known)
         outside = (known < self.edges[0]) | (known > self.edges[-1]) if self.edges else np.zeros(len(known), dtype=bool)
         if outside.any():
@@ -118,9 +129,18 @@ class Column:
         if self.binning == "quantiles":
             quantiles: npt.NDArray[np.float64] = np.quantile(known, inner / self.bins)
             return quantiles
+        low = known.min() if self.min is None else self.min
+        high = known.max() if self.max is None else self.max
         # Multiplied before it is divided: 0.7 · 90 is 62.99999999999999.
-        ends: npt.NDArray[np.float64] = known.min() + inner * (known.max() - known.min()) / self.bins
+        ends: npt.NDArray[np.float64] = low + inner * (high - low) / self.bins
         return ends
+
+    def _beyond(self, numbers: Iterable[Raw]) -> str | None:
+        """What to say if one of these numbers lies beyond the declared least or greatest one."""
+        low = -np.inf if self.min is None else self.min
+        high = np.inf if self.max is None else self.max
+        beyond = next((each for each in numbers if isinstance(each, int | float) and not low <= each <= high), None)
+        return None if beyond is None else f"{beyond:g} lies outside the declared min and max; widen them"
 
     def summary(self) -> dict[str, Any]:
         """The declaration as plain data: what differs from the defaults."""
@@ -130,6 +150,7 @@ class Column:
         if self.order:
             summary["order"] = list(self.order)
         summary |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
+        summary |= {key: value for key in ("min", "max") if (value := getattr(self, key)) is not None}
         if self.edges:
             summary["edges"] = list(self.edges)
         return (
@@ -149,7 +170,11 @@ class Column:
         unknown = next((raw for raw in raws if reading.nodes and raw not in leaves), None)
         if unknown is not None:
             raise InputError(f"raw value {unknown!r} is not a leaf of its hierarchy; add a line for it")
-        return replace(reading, domain=self._in_order(raws))
+        if self.is_binned:  # what is read are numbers of bins
+            return replace(reading, domain=self._in_order(raws))
+        if (beyond := self._beyond(raws)) is not None:
+            raise InputError(beyond)
+        return replace(reading, domain=self._in_order(raws), least=self.min, greatest=self.max)
 
     def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
         """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from harness.vocabulary.errors import InputError, OracleError, RaisedError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
@@ -31,20 +32,21 @@ class Local:
         return {"function": self.function, "options": self.options}
 
     def answer(self, ask: Ask) -> Iterator[Table]:
+        frame = ask.table.to_frame()
         for seed in ask.seeds():
-            returned = self._call(ask, seed)
+            returned = self._call(frame.copy(), seed)
             released = as_release(returned)
             if not isinstance(released, Table):
                 raise OracleError(f"the anonymizer returned a {type(returned).__name__}; expected a DataFrame")
             yield released
 
-    def _call(self, ask: Ask, seed: int) -> Any:
+    def _call(self, frame: pd.DataFrame, seed: int) -> Any:
         """One release; an exception of the callable is quoted with its last line, not with its traceback."""
         randomness: dict[str, Any] = {}
         if self.randomness:
             randomness = {self.randomness: seed if self.randomness == "seed" else np.random.default_rng(seed)}
         try:
-            return self.function(ask.table.to_frame(), **randomness, **self.options)
+            return self.function(frame, **randomness, **self.options)
         except (Exception, SystemExit) as error:  # one that leaves by sys.exit must not end the audit as "holds"
             raise RaisedError(error, _where(error)) from error
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.auditing.config import AuditFile, load
-from harness.auditing.options import OPTIONS, PLAN
+from harness.auditing.config import OPTIONS, PLAN, AuditFile, load
 from harness.auditing.plan import Plan
+from harness.auditing.state import AuditState
 from oracles import as_oracle
 from tests.anonymizers import chunks
 from tests.small_audits import QUASI, table
@@ -46,7 +46,7 @@ def loaded(folder: Path, more: str = "", data: str = "") -> AuditFile:
 
 def audited(file: AuditFile) -> harness.Report:
     events = harness.Audit(file.plan, as_oracle(chunks)).events()
-    return harness.Report.of(file.plan.spec(), events)
+    return harness.Report.of(AuditState.fold(file.plan.spec(), events))
 
 
 def in_python(folder: Path, **options: Any) -> harness.Report:

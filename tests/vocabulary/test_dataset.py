@@ -219,6 +219,7 @@ def test_a_declared_order_of_a_sensitive_column_is_the_order_of_its_values() -> 
         ({"edges": [0, 20, 40, 60], "edge": "left"}, [0, 1, 1, 2]),  # [0, 20), [20, 40), [40, 60]
         ({"bins": 3, "binning": "width"}, [0, 0, 1, 2]),
         ({"bins": 3, "binning": "width", "edge": "left"}, [0, 1, 1, 2]),
+        ({"bins": 3, "binning": "width", "max": 180}, [0, 0, 0, 0]),  # (0, 60], …
     ],
 )
 def test_numbers_are_put_into_bins_between_declared_edges(declared: dict[str, Any], bins: list[int]) -> None:
@@ -240,9 +241,14 @@ def test_ten_equal_bins_do_not_depend_on_rounding() -> None:
         ({"edges": [50, 0]}, "edges must be rising finite numbers"),
         ({"edges": [0, 60], "bins": 2}, "edges must be given without `bins`"),
         ({"edges": [0, 60], "edge": "up"}, "edge 'up' is not known"),
+        ({"min": 0, "max": 50}, "^column 'age': 60 lies outside the declared min and max; widen them"),
+        ({"min": 25, "bins": 2}, "^column 'age': 0 lies outside the declared min and max"),
+        ({"min": 60, "max": 0}, "min = 60 lies above max = 0"),
+        ({"max": "60"}, "max must be a finite number, of a number column, not '60'"),
+        ({"kind": "category", "min": 0}, "min must be a finite number, of a number column"),
     ],
 )
-def test_edges_that_cannot_be_are_refused(declared: dict[str, Any], message: str) -> None:
+def test_edges_and_ends_that_cannot_be_are_refused(declared: dict[str, Any], message: str) -> None:
     frame = pd.DataFrame({"age": [0, 20, 39, 60], "ill": "flu"})
     with pytest.raises(InputError, match=message):
         Dataset.from_frame(frame, Schema({"age": {"kind": "number", **declared}}, "ill"))

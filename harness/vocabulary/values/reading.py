@@ -43,6 +43,8 @@ class Reading:
     notation: str | None = None
     closed: Closed | None = None
     points: bool = False
+    least: float | None = None  # declared ends of a number column; None: those of the domain
+    greatest: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", tuple(self.domain))
