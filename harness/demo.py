@@ -64,7 +64,7 @@ def show(say: Callable[[str], None], count: int = 1000, seed: int = 1) -> dict[s
         say(
             f"  {name:<30} {report.verdict.outcome.name:<14} {report.verdict.at_least:>9.4g} "
             f"{report.verdict.at_most:>9.4g} {numbers['mean']:>9.4g}  "
-            f"record {report.verdict.witness}"
+            f"row label {report.verdict.rows[0]}"
         )
     say("")
     for name, report in reports.items():

@@ -61,7 +61,7 @@ def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report: 
     summary = report.summary()
     assert summary.startswith(report.verdict.outcome.name)
     worst = max(report.findings, key=lambda finding: finding.distance)
-    assert f"\n  {worst.rows[0]:>10}  " in summary
+    assert f"row label {worst.rows[0]}  " in summary
     assert "30 of 30 records, exact" in summary
     assert str(report) == summary
 
@@ -96,8 +96,7 @@ def test_dropped_rows_are_reported() -> None:
     data = table().astype({"age": float})
     data.loc[3, "age"] = None
     assert any(
-        "1 rows with missing values were left out" in line
-        for line in audit(lambda d: d, data, missing="drop").assumptions
+        "1 row with missing cells was left out" in line for line in audit(lambda d: d, data, missing="drop").assumptions
     )
 
 

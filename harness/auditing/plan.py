@@ -209,6 +209,7 @@ class Plan:
                 "digest": self.data.digest,
                 "rows": self.data.size,
                 "dropped": self.data.dropped,
+                "source": self.data.source.kind.plain(),
                 "rows_digest": self.data.rows_digest,
                 "person": schema.person,
                 "population": self.data.population,

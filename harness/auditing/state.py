@@ -31,6 +31,7 @@ from harness.auditing.plan import Claim
 from harness.measuring.betting import Wager, evidence_below
 from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
+from harness.vocabulary.persons import RowName
 
 PRIVACY_WITNESSES = 3  # persons of an adaptive audit who are drawn to the end to test a claim of differential privacy
 
@@ -190,16 +191,21 @@ class AuditState:
         """One finding per person, adversary and secret, the duplicates of an examined person among them."""
         if self.selected is None:
             return
+        first_row = self.spec["data"]["source"]["first"]
         represented = {group[0]: group for group in self.selected.duplicates}
         place = {person: number for number, person in enumerate(self.selected.persons)}
         reported = [(person, first) for first in self.selected.examined for person in represented.get(first, (first,))]
         for person, first in sorted(reported):
-            rows = (person,) if self.selected.rows is None else self.selected.rows[place[person]]
+            rows: tuple[RowName, ...] = (first_row + person,)
+            if self.selected.rows is not None:
+                rows = self.selected.rows[place[person]]
             for adversary, secret in self._pairs():
                 finding = self.findings.get((first, adversary, secret))
                 if finding is not None:
                     alone = len(rows) == 1
-                    row = rows[finding.row or 0] if alone or person == first else None  # duplicates order theirs anyhow
+                    row = (
+                        rows[int(finding.row or 0)] if alone or person == first else None
+                    )  # duplicates order theirs anyhow
                     yield replace(finding, person=person, rows=rows, row=row)
 
     @property

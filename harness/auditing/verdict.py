@@ -16,7 +16,7 @@ from harness.auditing.plan import Claim
 from harness.auditing.select import HALF
 from harness.measuring.certificate import Certificate, certify
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.persons import person_in_words
+from harness.vocabulary.persons import LABELS, RowName, RowNames, person_in_words
 
 ROUNDING = 1e-9  # of sums of error levels
 
@@ -43,7 +43,7 @@ class Verdict:
     at_least: float  # the largest distance is proven to be no less; all limits hold together
     at_most: float  # with the claim's confidence it is no more
     witness: int  # the person that breaks the claim, or the one with that distance
-    rows: tuple[int, ...]  # of the source, of the witness
+    rows: tuple[RowName, ...]  # of the source, of the witness
     adversary: str
     secret: str
     reason: str
@@ -69,6 +69,7 @@ class JudgingContext:
     random: frozenset[int] = frozenset()  # examined persons who were drawn at random and so stand for the others
     coupled: bool = True  # else pairs also differ by f's own noise, which the words must not blame on a person
     unit: str = "record"  # what a person is called where every row is one
+    rows: RowNames = LABELS  # how the source names its rows
     unprovable: frozenset[str] = frozenset()  # secrets whose distance has no confidence limits when δ = 0
     confirmed: frozenset[int] | None = None  # persons about whom f was asked again; None where that needs no asking
     doubts: tuple[str, ...] = ()  # why the answers of f prove nothing
@@ -231,7 +232,7 @@ def _certificate(
 
 
 def _named(finding: Finding, context: JudgingContext) -> str:
-    return person_in_words(finding.person, finding.rows, is_record=context.unit == "record")
+    return person_in_words(finding.person, finding.rows, context.rows, is_record=context.unit == "record")
 
 
 def _interval(finding: Finding) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from harness.vocabulary.oracle import Card
-from harness.vocabulary.persons import rows_in_words
+from harness.vocabulary.persons import RowNames
 
 WORST = 10  # persons listed
 Plain = Mapping[str, Any]
@@ -186,12 +186,17 @@ def _worst(report: Plain, result: Plain, records: Mapping[int, Sequence[Mapping[
 def _worst_line(
     report: Plain, finding: Plain, labels: Sequence[str], records: Mapping[int, Sequence[Mapping[str, Any]]]
 ) -> str:
-    name = finding["person"] if _unit(report) == "person" else finding["rows"][0]
+    where = RowNames(**report["plan"]["data"]["source"]).in_words(finding["rows"])
+    name = finding["person"] if _unit(report) == "person" else where
     change = ""
     if finding["present"] is not None:
         value = int(np.argmax(np.abs(np.subtract(finding["present"], finding["absent"]))))
         change = f"{labels[value]}: {finding['present'][value]:.3f} with, {finding['absent'][value]:.3f} without"
-    rows = f"   {rows_in_words(finding['rows'])}" if _unit(report) == "person" else ""
+    rows = (
+        f"   {RowNames(**report['plan']['data']['source']).in_words(finding['rows'])}"
+        if _unit(report) == "person"
+        else ""
+    )
     raw = "".join(f"   {dict(row)}" for row in records.get(finding["person"], ()))
     return f"  {name:>10}  {_number(finding['lower']):<8}  {change}{rows}{raw}"
 

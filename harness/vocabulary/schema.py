@@ -13,7 +13,7 @@ import pandas as pd
 
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.hierarchy import Hierarchy
-from harness.vocabulary.values import Kind, Raw, Reading
+from harness.vocabulary.values import Kind, Raw, Reading, date_order
 
 MISSING = ""  # the raw value of a missing cell that is kept as a category
 
@@ -138,9 +138,10 @@ class Column:
 
     def untyped(self, texts: Iterable[object] = ()) -> Reading:
         """How raw texts are typed before the domain is known; dates are looked at together for day and month."""
-        dates = texts if self.kind == "date" else ()
-        reading = Reading.of(self.kind, dates, notation=self.notation, closed=self.closed, points=self.points)
-        return replace(reading, domain=())
+        notation = self.notation
+        if self.kind == "date" and notation is None:
+            notation = date_order([str(text).strip() for text in texts])
+        return Reading(self.kind, (), notation=notation, closed=self.closed, points=self.points)
 
     def reading(self, untyped: Reading, raws: Sequence[Raw]) -> Reading:
         """How this column's cells are read, once the raw values of D are known."""

@@ -4,19 +4,49 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.persons import LABELS, RowName, RowNames
 from harness.vocabulary.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where rows come from: how they are named, and the name of each; None: counted on from the first."""
+
+    kind: RowNames = LABELS
+    names: npt.NDArray[np.object_] | None = None
+
+    @classmethod
+    def of_index(cls, index: pd.Index[Any]) -> Source:
+        """The rows of a DataFrame by the labels of its index; by their numbers where labels stand twice."""
+        counted = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+        if counted:
+            return cls()
+        names = [int(one) if isinstance(one, int | np.integer) else str(one) for one in index.tolist()]
+        unique = len(set(names)) == len(names)
+        return cls(LABELS, np.array(names, dtype=object)) if unique else cls(RowNames("row"))
+
+    def name(self, row: int) -> RowName:
+        """The name of a row, which is given by its number from 0."""
+        return self.kind.first + row if self.names is None else self.names[row]
+
+    def in_words(self, row: int) -> str:
+        """Where a row stands: `line 6`."""
+        return self.kind.in_words([self.name(row)])
 
 
 def read_columns(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     """Columns of a data file beside those of the schema, for every row of it; the cells of a CSV file are text."""
     path = Path(path)
-    return parquet_frame(path, columns) if is_parquet(path) else csv_frame(path, columns, ("",))
+    return parquet_frame(path, columns) if is_parquet(path) else csv_frame(path, columns, ("",))[0]
 
 
 def is_parquet(path: Path) -> bool:
@@ -36,8 +66,10 @@ def parquet_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     return frame.set_axis([str(name) for name in frame.columns], axis=1)[list(columns)]
 
 
-def csv_frame(path: Path, columns: Sequence[str], missing_values: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a CSV file as text, gaps as None; the delimiter is the one that finds them."""
+def csv_frame(
+    path: Path, columns: Sequence[str], missing_values: Sequence[str]
+) -> tuple[pd.DataFrame, Source]:  # fmt: skip
+    """Some columns of a CSV file as text, gaps as None, and its lines; the delimiter is the one that finds them."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
@@ -56,7 +88,27 @@ def csv_frame(path: Path, columns: Sequence[str], missing_values: Sequence[str])
     except (pd.errors.ParserError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV table: {error}") from None
     frame = frame[list(columns)].astype(object)
-    return frame.mask(frame.isin(list(missing_values)), None)
+    return frame.mask(frame.isin(list(missing_values)), None), _lines(path, mark, len(frame))
+
+
+def _lines(path: Path, mark: str, rows: int) -> Source:
+    """The line on which each row begins: the header is line 1, and a quoted cell may hold line breaks."""
+    lines = RowNames("line", path.name, 2)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        if sum(1 for _ in file) == rows + 1:
+            return Source(lines)
+        file.seek(0)
+        begins, next_line, reader = [], 1, csv.reader(file, delimiter=mark)
+        try:
+            for row in reader:
+                if any(cell.strip() for cell in row) or len(row) > 1:  # empty lines are no rows
+                    begins.append(next_line)
+                next_line = reader.line_num + 1
+        except csv.Error:  # the table itself was read: only its lines cannot be counted
+            begins = []
+    if len(begins) != rows + 1:
+        return Source(RowNames("row", path.name))
+    return Source(lines, np.array(begins[1:], dtype=object))
 
 
 def needed_columns(schema: Schema) -> list[str]:
@@ -64,7 +116,7 @@ def needed_columns(schema: Schema) -> list[str]:
     return list(dict.fromkeys((*schema.names, *([] if schema.person is None else [schema.person]))))
 
 
-def with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFrame:
+def with_numbers(frame: pd.DataFrame, schema: Schema, path: Path, source: Source) -> pd.DataFrame:
     """Text columns declared as numbers become numbers, as pandas itself would have read them.
 
     So do sensitive ones of which every value is a number as it would be printed again: 7, not 007.
@@ -82,7 +134,7 @@ def with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFram
         if bad.any():
             row = int(np.argmax(bad.to_numpy()))
             raise InputError(
-                f"{path}: column {column.name!r}, row {row} (line {row + 2}): expected a number, found "
+                f"{path}: column {column.name!r}, {source.in_words(row)}: expected a number, found "
                 f"{texts[row]!r:.80}; correct it, list it under missing_values, or declare the column a category"
             )
         frame[column.name] = numbers

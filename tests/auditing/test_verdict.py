@@ -42,7 +42,7 @@ def test_one_lower_bound_at_epsilon_violates_and_names_its_witness() -> None:
     verdict = judge(findings, Claim(0.1), 2)
     assert (verdict.outcome, verdict.witness) == (Outcome.VIOLATED, 1)
     assert (verdict.at_least, verdict.at_most, verdict.epsilon) == (0.12, 0.4, 0.4)
-    assert "record 1" in verdict.reason
+    assert "the record with row label 1 moves" in verdict.reason
 
 
 def test_an_interval_on_both_sides_is_inconclusive() -> None:
@@ -131,7 +131,9 @@ def test_ties_go_to_the_first_record() -> None:
 
 def test_a_broken_claim_is_raised_only_by_require() -> None:
     judge([finding(0, 0.01)], Claim(0.1), 1).require()
-    with pytest.raises(AssertionError, match="VIOLATED: record 0 moves the inference about itself by 0.5"):
+    with pytest.raises(
+        AssertionError, match="VIOLATED: the record with row label 0 moves the inference about itself by 0.5"
+    ):
         judge([finding(0, 0.5)], Claim(0.1), 1).require()
 
 
@@ -174,7 +176,7 @@ def test_the_verdict_of_a_panel_is_that_of_its_worst_adversary_and_names_it() ->
     findings = [of(("mild", "s"), 0, 0.01), of(("harsh", "s"), 0, 0.5), of(("mild", "t"), 0, 0.02)]
     verdict = judge(findings, Claim(0.1), 1)
     assert (verdict.outcome, verdict.adversary, verdict.secret) == (Outcome.VIOLATED, "harsh", "s")
-    assert "worst of 2 adversaries and 2 secrets (harsh; s): record 0 moves" in verdict.reason
+    assert "worst of 2 adversaries and 2 secrets (harsh; s): the record with row label 0 moves" in verdict.reason
 
 
 def test_one_inconclusive_adversary_keeps_a_panel_from_holding() -> None:
