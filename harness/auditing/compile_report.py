@@ -56,6 +56,8 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
         ),
         confirmed=None if state.confirmed is None else _with_duplicates(state.confirmed.persons, selected),
         doubts=state.doubts,
+        uninformed=state.uninformed,
+        says_if_random=profile.says_if_random,
     )
     verdicts = judge_pairs(findings, state.claim, context)
     groups = {pair: [one for one in findings if (one.adversary, one.secret) == pair] for pair in verdicts}

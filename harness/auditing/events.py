@@ -46,6 +46,7 @@ class OracleProfile:
     notes: tuple[str, ...]
     first: str  # digest of the first answer, to recognise the oracle by
     doubts: tuple[str, ...] = ()  # why no verdict but INCONCLUSIVE can rest on its answers
+    says_if_random: bool = True  # else that f is deterministic rests on equal answers to equal questions alone
     shuffles: bool = False  # equal answers come with their rows in different orders, which must not matter
 
 

@@ -55,6 +55,7 @@ class AuditState:
     carried: dict[RowKey, Carried] = field(default_factory=dict)  # what earlier looks leave to the next
     counts: dict[RowKey, tuple[int, int]] = field(default_factory=dict)  # pairs at or above ε, and all
     moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
+    informed: set[tuple[int, int]] = field(default_factory=set)  # adversaries and secrets with evidence about anybody
     copied: int = 0  # persons whose draws were copies of each other
     confirmed: Confirmed | None = None
     closed: Closed | None = None
@@ -103,6 +104,8 @@ class AuditState:
         for (adversary, secret), measured in _by_pair(event.measurements).items():
             key = (event.person, adversary, secret)
             self._carry(event.person, measured)
+            if any(one.failure is None and min(one.uncovered) < one.draws for one in measured):
+                self.informed.add((adversary, secret))
             finding = self._finding(event, adversary, secret, measured, self.findings.get(key))
             self.findings[key] = finding
             if event.look == 1 and finding.failure is None:
@@ -207,6 +210,16 @@ class AuditState:
                         rows[int(finding.row or 0)] if alone or person == first else None
                     )  # duplicates order theirs anyhow
                     yield replace(finding, person=person, rows=rows, row=row)
+
+    @property
+    def uninformed(self) -> frozenset[tuple[str, str]]:
+        """Adversaries and secrets, by name, of which no release held evidence about anybody."""
+        assert self.selected is not None
+        return frozenset(
+            (self.selected.adversaries[adversary], self.spec["secrets"][secret]["name"])
+            for adversary, secret in self._pairs()
+            if (adversary, secret) not in self.informed
+        )
 
     @property
     def doubts(self) -> tuple[str, ...]:

@@ -73,6 +73,8 @@ class JudgingContext:
     unprovable: frozenset[str] = frozenset()  # secrets whose distance has no confidence limits when δ = 0
     confirmed: frozenset[int] | None = None  # persons about whom f was asked again; None where that needs no asking
     doubts: tuple[str, ...] = ()  # why the answers of f prove nothing
+    uninformed: frozenset[tuple[str, str]] = frozenset()  # adversary and secret without evidence about anybody
+    says_if_random: bool = True  # else that f is deterministic was only seen
     spent: bool = False  # the limits took all of the error level, so that none is left for a certificate
 
     @property
@@ -162,7 +164,7 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
     violating = [finding for finding in findings if finding.violates(claim)]
     unsettled = [finding for finding in findings if not finding.satisfies(claim)]
     persons = len({finding.person for finding in findings})
-    certificate = _certificate(findings, violating, claim, context, pairs)
+    certificate = None if context.doubts else _certificate(findings, violating, claim, context, pairs)
     outcome, witness = Outcome.INCONCLUSIVE, worst
     confirmed = [finding for finding in violating if context.confirmed is None or finding.person in context.confirmed]
     if context.doubts:
@@ -174,6 +176,9 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
         outcome = Outcome.VIOLATED
         witness = max(confirmed, key=_weight)
         reason = _violation(witness, claim, context)
+    elif (worst.adversary, worst.secret) in context.uninformed and measured:
+        reason = _untested(worst, context)
+        certificate = None
     elif unsettled:
         reason = _doubt(unsettled, claim, context) + _certified(certificate, claim, context)
     elif persons < context.population:
@@ -339,12 +344,40 @@ def _holding(findings: Sequence[Finding], worst: Finding, claim: Claim, context:
         f"no {context.unit} of {context.population} moves the inference about {context.oneself} by "
         f"{claim.epsilon:g} or more{often}"
     )
+    nobody += _without_evidence(findings)
+    if worst.exact and worst.distance == 0:
+        return (
+            f"{nobody}; all distances are 0, so that the release says the same of everybody with and without her: "
+            f"check that f reads the data it is given{_seen_as_deterministic(context)}"
+        )
     if worst.exact:
-        return f"{nobody}; the largest distance is {worst.distance:.4g}, of {_named(worst, context)}"
+        return (
+            f"{nobody}; the largest distance is {worst.distance:.4g}, of {_named(worst, context)}"
+            f"{_seen_as_deterministic(context)}"
+        )
     if _by_tail(worst, claim):
         return f"{nobody} (draws paired {_pairing(worst)}); {percent(claim.confidence)} confidence"
     most = _at_most(findings, claim)
     return f"{nobody}; with {percent(claim.confidence)} confidence all distances are at most {most:.4g}"
+
+
+def _untested(worst: Finding, context: JudgingContext) -> str:
+    return (
+        f"nothing was tested: no released row is about any {context.unit} and shows {worst.secret!r}; check that the "
+        "releases hold rows, and that their cells are written as the columns' kinds expect"
+    )
+
+
+def _without_evidence(findings: Sequence[Finding]) -> str:
+    """A warning where the adversary had nothing to go by for most persons."""
+    blank = sum(len(finding.rows) == 1 and min(finding.uncovered) >= finding.draws for finding in findings)
+    return f" (the releases held no evidence about {blank} of them)" if 2 * blank > len(findings) else ""
+
+
+def _seen_as_deterministic(context: JudgingContext) -> str:
+    if context.says_if_random:
+        return ""
+    return "; f does not say whether it is random, and is treated as deterministic because repeated answers were equal"
 
 
 def _pairing(finding: Finding) -> str:
