@@ -26,6 +26,7 @@ from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.plain_numbers import plain_number
+from harness.vocabulary.release import require_clear_signs
 
 Pairs = Literal["seeds", "independent"]
 
@@ -108,6 +109,7 @@ class Plan:
             raise InputError("no adversary is declared; name at least one encoder and model, or leave the default")
         bound = (adversary.for_data(self.data, self.secrets) for adversary in self.adversaries)
         object.__setattr__(self, "adversaries", with_unique_names(bound))
+        require_clear_signs(self.data)
         require_others(self.data)
         require_different_values(self.data, self.secrets)
         require_reachable(self.claim.epsilon, self.secrets, self.divergences)
@@ -231,6 +233,7 @@ class Plan:
             "joint": self.joint,
             "secrets": [{"name": secret.name, "values": list(secret.labels)} for secret in self.secrets],
             "weight": schema.weight,
+            "suppressed": None if schema.suppressed is None else list(schema.suppressed),
             "claim": {
                 "epsilon": self.claim.epsilon,
                 "delta": self.claim.delta,

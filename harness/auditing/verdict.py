@@ -7,6 +7,7 @@ everybody examined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -55,10 +56,35 @@ class Verdict:
     def __str__(self) -> str:
         return f"{self.outcome.name}: {self.reason}"
 
-    def require(self) -> None:
-        """Raise AssertionError unless the claim holds; for tests."""
-        if self.outcome is not Outcome.HOLDS:
-            raise AssertionError(str(self))
+    def require(self, share: float | None = None) -> None:
+        """Raise AssertionError unless the claim holds; for tests.
+
+        With a `share`, a random sample is enough if its certificate says, with the claim's confidence, that at most
+        this share of all persons does not keep the claim. One of them may have been found.
+        """
+        if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
+            raise InputError(f"share must be a number between 0 and 1, not {share!r}")
+        if self.outcome is Outcome.HOLDS or (share is not None and self._certified_share <= share):
+            return
+        raise AssertionError(f"{self}{self._what_a_share_would_say(share)}")
+
+    @property
+    def _certified_share(self) -> float:
+        return 1.0 if self.certificate is None else self.certificate.share
+
+    def _what_a_share_would_say(self, share: float | None) -> str:
+        """What to do where a sample was examined: its certificate, and how to be content with it."""
+        if self.certificate is None:
+            return (
+                "" if share is None else "; a share is proven by the certificate of a random sample, and here is none"
+            )
+        certified = percent(self.certificate.share)
+        if share is None:
+            return (
+                f" A sample cannot prove a claim about everybody: examine all, or accept the certificate with "
+                f"require(share={_rounded_up(self.certificate.share):g})"
+            )
+        return f"; the certificate allows up to {certified}, and require(share={share:g}) accepts {percent(share)}"
 
 
 @dataclass(frozen=True)
@@ -213,6 +239,12 @@ def _at_most(findings: Sequence[Finding], claim: Claim) -> float:
 def percent(probability: float) -> str:
     """A probability in percent, with as many digits as it has: 95 %, 99.9 %."""
     return f"{100 * probability:.6g} %"
+
+
+def _rounded_up(share: float) -> float:
+    """A share with two digits, and not below it."""
+    scale = 10 ** (1 - math.floor(math.log10(share))) if share > 0 else 1
+    return math.ceil(share * scale) / scale
 
 
 def _weight(finding: Finding) -> tuple[float, float, float, int]:
