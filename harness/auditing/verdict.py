@@ -82,7 +82,7 @@ class Verdict:
         if share is None:
             return (
                 f" A sample cannot prove a claim about everybody: examine all, or accept the certificate with "
-                f"require(share={_rounded_up(self.certificate.share):g})"
+                f"require(share={_rounded_up(self.certificate.share, 2):g})"
             )
         return f"; the certificate allows up to {certified}, and require(share={share:g}) accepts {percent(share)}"
 
@@ -241,9 +241,9 @@ def percent(probability: float) -> str:
     return f"{100 * probability:.6g} %"
 
 
-def _rounded_up(share: float) -> float:
-    """A share with two digits, and not below it."""
-    scale = 10 ** (1 - math.floor(math.log10(share))) if share > 0 else 1
+def _rounded_up(share: float, digits: int) -> float:
+    """A share with so many digits, and not below it."""
+    scale = 10 ** (digits - 1 - math.floor(math.log10(share))) if share > 0 else 1
     return math.ceil(share * scale) / scale
 
 
@@ -365,8 +365,8 @@ def _certified(certificate: Certificate | None, claim: Claim, context: JudgingCo
     if certificate is None or certificate.share >= 1:
         return ""
     return (
-        f"; with {percent(claim.confidence)} confidence at most {percent(certificate.share)} of all {context.unit}s "
-        "do not keep it"
+        f"; with {percent(claim.confidence)} confidence at most {percent(_rounded_up(certificate.share, 4))} of all "
+        f"{context.unit}s do not keep it"
     )
 
 

@@ -17,6 +17,7 @@ from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
+from harness.render.text import counted
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError, JournalError
 from harness.vocabulary.oracle import Oracle
@@ -70,7 +71,7 @@ def run(chosen: argparse.Namespace) -> int:
             _tell_what_is_kept(chosen.file, out)
         raise
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
-    tell(f"{len(report.findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+    tell(f"{counted(len(report.findings), 'finding')} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
     _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
 

@@ -76,7 +76,7 @@ def test_the_words_and_counts_speak_of_persons() -> None:
         f"person {report.verdict.witness} (row labels {', '.join(map(str, report.verdict.rows))})"
         in report.verdict.reason
     )
-    assert "20 of 20 persons, exact" in report.summary()
+    assert "20 of 20 persons; nothing is random" in report.summary()
     assert any("a person is all rows with one 'pid'" in line for line in report.assumptions)
 
 
