@@ -38,10 +38,10 @@ OPTIONS = (
     Option("data", "missing", TEXT, 'rows with gaps: "error", "drop", or "keep" a gap as a value of its own (an empty '
            "cell of a release then means that value)"),
     Option("data", "missing_values", TEXTS, "texts of the CSV file that mean a gap", in_file_only=True),
-    Option("data", "suppressed", TEXTS, "texts of the releases that mean a suppressed cell; needed where the data has "
-           "such a text as a value (*, ?, NA, …), which without this may not be"),
-    Option("data", "weight", TEXT, "column of the releases that says for how many people a row stands (a column called "
-           'count, weight, weights, frequency or freq that is not declared; "": none)'),
+    Option("data", "suppressed", TEXTS, "texts of the releases that mean a suppressed cell; must be declared where the "
+           "data itself has a value such as *, ? or NA, which could be either"),
+    Option("data", "weight", TEXT, "column of the releases that says for how many people a row stands; undeclared, an "
+           'added column called count, weight, weights, frequency or freq is read so; "" says that none is'),
     Option("oracle", "address", TEXT, "where the anonymizer is: python:, cmd:, http(s)://, grpc(s)://, reference:",
            True, True),
     Option("oracle", "options", TABLE, "options of that kind of oracle, or keyword arguments of a callable",
