@@ -271,7 +271,8 @@ def require_clear_signs(data: Dataset) -> None:
             raise InputError(
                 f"column {name!r}: {sign!r} is a value of the data and also a sign of a suppressed cell, so that a "
                 f"released {sign!r} may mean either; say how the releases write a suppressed cell, such as "
-                f"suppressed = {other!r} (then {sign!r} is the value). If {sign!r} stands for a gap in the data, "
+                f'suppressed = "{other}" '
+                f"(then {sign!r} is the value). If {sign!r} stands for a gap in the data, "
                 "list it under missing_values"
             )
 

@@ -63,7 +63,7 @@ def test_an_infinite_distance_breaks_every_claim_and_can_be_printed() -> None:
     assert report.verdict.outcome is harness.Outcome.VIOLATED
     assert report.verdict.epsilon == np.inf
     assert '"distance": "inf"' in report.to_json()
-    assert "by inf; the claim allows less than 1e+06" in report.summary()
+    assert "by inf; the claim allows less than 1e+06" in str(report.verdict)
 
 
 def test_ordered_values_are_numbers_or_have_a_declared_order() -> None:
@@ -89,7 +89,7 @@ def test_an_unknown_distance_is_refused_with_the_nearest_name() -> None:
 
 
 def test_the_report_says_what_the_distance_means() -> None:
-    assert "total variation" in audit(chunks, distance="half").summary()
+    assert "total variation" in audit(chunks, distance="half").render("details")
 
 
 class Raising:
