@@ -140,7 +140,15 @@ def test_whatever_a_users_own_distance_raises_names_it(part: str, adaptive: bool
     f = chunks if part == "between" else jittered
     broken = type("Broken", (Own,), {part: boom})()
     with pytest.raises(harness.InputError, match="distance 'mine' raised KeyError: 'boom'"):
-        audit(f, distance=broken, draws=200, records=2, adaptive=adaptive and f is jittered, epsilon=1.0)
+        audit(
+            f,
+            distance=broken,
+            draws=60,
+            records=2,
+            adaptive=adaptive and f is jittered,
+            epsilon=1.0,
+            delta=0.3 * adaptive,
+        )
 
 
 @pytest.mark.parametrize("part", ["largest", "describes", "proves"])
