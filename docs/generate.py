@@ -385,7 +385,11 @@ def _exit_codes() -> str:
         (str(cli.NO_READER), "nobody reads the output any more"),
         (str(cli.DEFECT), "a defect of the harness"),
     ]
-    return "\n".join(["## Exit codes\n", table(("code", "meaning"), sorted(rows, key=lambda row: int(row[0])))])
+    verify = (
+        "\nCodes of a claim are those of `harness run`. `harness verify` ends with 0 if the evidence is intact, "
+        "whatever the verdict, and with 2 if it is not."
+    )
+    return "\n".join(["## Exit codes\n", table(("code", "meaning"), sorted(rows, key=lambda row: int(row[0]))), verify])
 
 
 def _whether(truth: bool) -> str:

@@ -73,6 +73,7 @@ def audit(
     confirm: int = 8,
     missing: Missing = "error",
     weight: str | None = None,
+    suppressed: str | Sequence[str] | None = None,
     blind: bool | None = None,
     workers: int | str = 1,
     out: str | Path | None = None,  # folder to keep everything in, and to go on in after an interruption
@@ -88,7 +89,7 @@ def audit(
     """
     single = {"encoder": encoder, "model": model, "prior": prior}
     single = {name: part for name, part in single.items() if part is not None}
-    dataset = _dataset(data, quasi, sensitive, missing, weight, person)
+    dataset = _dataset(data, quasi, sensitive, missing, weight, person, suppressed)
     declared = choose_adversaries(adversaries, single, panel)
     plan = Plan(
         data=dataset,
@@ -146,15 +147,17 @@ def _dataset(
     missing: Missing,
     weight: str | None,
     person: str | None,
+    suppressed: str | Sequence[str] | None,
 ) -> Dataset:
     if isinstance(data, Dataset):
-        if quasi or sensitive or weight is not None or person is not None or missing != "error":
+        declared = any(option is not None for option in (weight, person, suppressed))
+        if quasi or sensitive or declared or missing != "error":
             raise InputError(
                 "data is a Dataset, which has its columns declared in its schema; leave out quasi, sensitive, person, "
-                "weight and missing, or pass the DataFrame or file itself"
+                "weight, suppressed and missing, or pass the DataFrame or file itself"
             )
         return data
-    schema = Schema(quasi, sensitive, weight, person)
+    schema = Schema(quasi, sensitive, weight, person, suppressed)
     if isinstance(data, pd.DataFrame):
         return Dataset.from_frame(data, schema, missing)
     if isinstance(data, str | Path):

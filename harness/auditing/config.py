@@ -168,7 +168,9 @@ def loaded(declaration: Any) -> Any:
 
 def _dataset(path: Path, options: Mapping[str, Any]) -> Dataset:
     quasi = [Column.of(name, declaration, path.parent) for name, declaration in options["quasi"].items()]
-    schema = Schema(quasi, options["sensitive"], options.get("weight"), options.get("person"))
+    schema = Schema(
+        quasi, options["sensitive"], options.get("weight"), options.get("person"), options.get("suppressed")
+    )
     marks = options.get("missing_values", [""])
     missing: Missing = options.get("missing", "error")
     marks = [marks] if isinstance(marks, str) else marks

@@ -34,9 +34,13 @@ SUBJECT = (  # what is audited, and by whom
     Option("data", "sensitive", TEXTS, "what an adversary wants to know: one column or several", True),
     Option("data", "quasi", TABLE, "what an adversary knows: each column with its kind or a table of its keys", True),
     Option("data", "person", TEXT, "column that says whose row it is; a person is left out with all her rows"),
-    Option("data", "missing", TEXT, 'rows with gaps: "error", "drop", or "keep" a gap as a value of its own'),
+    Option("data", "missing", TEXT, 'rows with gaps: "error", "drop", or "keep" a gap as a value of its own (an empty '
+           "cell of a release then means that value)"),
     Option("data", "missing_values", TEXTS, "texts of the CSV file that mean a gap", in_file_only=True),
-    Option("data", "weight", TEXT, "column of the releases that says for how many people a row stands"),
+    Option("data", "suppressed", TEXTS, "texts of the releases that mean a suppressed cell; must be declared where the "
+           "data itself has a value such as *, ? or NA, which could be either"),
+    Option("data", "weight", TEXT, "column of the releases that says for how many people a row stands; undeclared, an "
+           'added column called count, weight, weights, frequency or freq is read so; "" says that none is'),
     Option("oracle", "address", TEXT, "where the anonymizer is: python:, cmd:, http(s)://, grpc(s)://, reference:",
            True, True),
     Option("oracle", "options", TABLE, "options of that kind of oracle, or keyword arguments of a callable",

@@ -13,6 +13,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from harness.auditing.options import ALL_OR_WHOLE, TEXT, TRUTH, WHOLE, options_of, plan_option
+from harness.auditing.vacuous import (
+    require_different_values,
+    require_open_minds,
+    require_others,
+    require_reachable,
+)
 from harness.measuring.adversary import Adversary, adversary_from, with_unique_names
 from harness.measuring.divergence import Declared, Divergence, divergence_named, own_object, reach
 from harness.measuring.privacy_claim import PrivacyClaim
@@ -21,6 +27,7 @@ from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.plain_numbers import plain_number
+from harness.vocabulary.release import require_clear_signs
 
 Pairs = Literal["seeds", "independent"]
 
@@ -42,7 +49,8 @@ class Claim:
     def __post_init__(self) -> None:
         _require("epsilon", self.epsilon, "a positive number", lambda number: 0 < number < float("inf"))
         _require("delta", self.delta, "a probability from 0 to below 1", lambda number: 0 <= number < 1)
-        _require("confidence", self.confidence, "a probability between 0 and 1", lambda number: 0 < number < 1)
+        expected = "a probability from 0.5 to below 1: less proves nothing"
+        _require("confidence", self.confidence, expected, lambda number: 0.5 <= number < 1)
 
 
 def _require(name: str, value: object, expected: str, good: Callable[[Any], bool], kind: type = Real) -> None:
@@ -151,6 +159,11 @@ class Plan:
             raise InputError("no adversary is declared; name at least one encoder and model, or leave the default")
         bound = (adversary.for_data(self.data, self.secrets) for adversary in self.adversaries)
         object.__setattr__(self, "adversaries", with_unique_names(bound))
+        require_clear_signs(self.data)
+        require_others(self.data)
+        require_different_values(self.data, self.secrets)
+        require_reachable(self.claim.epsilon, self.secrets, self.divergences)
+        require_open_minds(self.adversaries, self.data, self.secrets)
 
     @cached_property
     def secrets(self) -> tuple[Secret, ...]:
@@ -259,6 +272,7 @@ class Plan:
                 "digest": self.data.digest,
                 "rows": self.data.size,
                 "dropped": self.data.dropped,
+                "source": self.data.source.kind.plain(),
                 "rows_digest": self.data.rows_digest,
                 "person": schema.person,
                 "population": self.data.population,
@@ -268,6 +282,7 @@ class Plan:
             "sensitive": [column.name for column in schema.sensitive],
             "secrets": [{"name": secret.name, "values": list(secret.labels)} for secret in self.secrets],
             "weight": schema.weight,
+            "suppressed": None if schema.suppressed is None else list(schema.suppressed),
             "claim": {
                 "epsilon": self.claim.epsilon,
                 "delta": self.claim.delta,

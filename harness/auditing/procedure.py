@@ -230,7 +230,7 @@ class _Run:
             for (of, adversary, secret), finding in self.state.findings.items()
             if of == person
         }
-        return agree(examination.examine_again(person, next(iter(findings.values())).row or 0), findings)
+        return agree(examination.examine_again(person, int(next(iter(findings.values())).row or 0)), findings)
 
     def _draws_again(self, number: int) -> bool:
         """Whether f(D) is what it was when it was drawn."""

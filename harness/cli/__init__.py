@@ -19,7 +19,11 @@ DEFECT, NO_READER = 70, 141  # EX_SOFTWARE; as a shell reports SIGPIPE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted."""
+    """Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted.
+
+    Those of a verdict are of `run`. `verify` ends with 0 if the evidence is intact, whatever the verdict, and with 2 if
+    it is not; the other commands end with 0 when they did what was asked.
+    """
     chosen = _parser().parse_args(arguments)
     module, _, name = chosen.perform.partition(":")
     try:
@@ -63,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="harness",
         description="Test an anonymizer from outside: how far does a person's own record move what a release says "
         "about that person?",
-        epilog=main.__doc__,
+        epilog=" ".join((main.__doc__ or "").split()),
     )
     parser.add_argument("--debug", action="store_true", help="show where an error came from, in the anonymizer too")
     commands = parser.add_subparsers(required=True, metavar="command")
@@ -87,7 +91,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
     run.set_defaults(perform="audits:run")
 
-    verify = commands.add_parser("verify", help="prove every number of a report from its journal, without the oracle")
+    verify = commands.add_parser(
+        "verify",
+        help="prove every number of a report from its journal, without the oracle",
+        epilog="Exit codes: 0 if every number follows from the journal, whatever the verdict; 2 if one does not. To "
+        "act on the verdict, use the exit code of `harness run`, or the last line that verify prints.",
+    )
     verify.add_argument("folder", type=Path, help="the --out folder of a run")
     verify.set_defaults(perform="audits:verify")
 

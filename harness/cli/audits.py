@@ -18,6 +18,7 @@ from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
+from harness.render.text import counted
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError, JournalError
 from harness.vocabulary.oracle import Oracle
@@ -73,7 +74,8 @@ def run(chosen: argparse.Namespace) -> int:
         raise
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
     if not chosen.quiet:
-        tell(f"{len(report.findings)} findings in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+        number = counted(len(report.findings), "finding")
+        tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
         _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
 

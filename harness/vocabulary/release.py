@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ from harness.vocabulary.values import (
     Value,
     parse,
     resolve_other,
+    suppression_sign,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -214,7 +215,9 @@ class Reader:
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
-        declared = zip((*data.schema.quasi, *data.schema.sensitive), data.readings, strict=True)
+        suppressed = frozenset(data.schema.suppressed or ())
+        readings = [replace(reading, suppressed=suppressed) for reading in data.readings]
+        declared = zip((*data.schema.quasi, *data.schema.sensitive), readings, strict=True)
         self._quasi = len(data.schema.quasi)
         self.lexicons = tuple(
             Lexicon(column.name, reading, column.hierarchy, is_secret=place >= self._quasi)
@@ -242,14 +245,16 @@ class Reader:
     def _weights(self, table: Table) -> tuple[Floats | None, list[str]]:
         """The count column, if there is one, and what to say of the columns that nobody declared."""
         declared = self.data.schema.weight
-        if declared is not None and declared not in table.names:
+        if declared and declared not in table.names:
             raise ReleaseError(f"the release has no weight column {declared!r}; {did_you_mean(declared, table.names)}")
         extra = [name for name in table.names if name not in self.data.schema.names]
-        name = declared or next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
-        notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
+        name = declared
         if name is None:
+            name = next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
+        notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
+        if not name:  # "" declares that no column is a weight
             return None, notes
-        weights = _numbers(name, table.column(name))
+        weights = _numbers(name, table.column(name), is_declared=declared is not None)
         if (weights <= 0).any():
             notes.append(f"rows whose {name!r} is zero or negative are left out")
         return weights, [f"column {name!r} is read as the weight of its row", *notes]
@@ -266,6 +271,23 @@ class Reader:
     def _quasi_column(self, lexicon: Lexicon, table: Table, kept: Any) -> CellIds:
         column = _without_gaps(table.column(lexicon.name))
         return CellIds(lexicon, lexicon.ids(column), column.codes[kept])
+
+
+def require_clear_signs(data: Dataset) -> None:
+    """Refuse data with a value such as `*` unless it is declared how releases show a suppressed cell."""
+    if data.schema.suppressed is not None:
+        return
+    for name, reading in zip(data.schema.names, data.readings, strict=True):
+        sign = suppression_sign(reading)
+        if sign is not None:
+            other = "*" if sign != "*" else "?"
+            raise InputError(
+                f"column {name!r}: {sign!r} is a value of the data and also a sign of a suppressed cell, so that a "
+                f"released {sign!r} may mean either; say how the releases write a suppressed cell, such as "
+                f'suppressed = "{other}" '
+                f"(then {sign!r} is the value). If {sign!r} stands for a gap in the data, "
+                "list it under missing_values"
+            )
 
 
 def require_columns(schema: Schema, table: Table) -> None:
@@ -305,12 +327,18 @@ def _not_own(name: str, entry: int, column: Cells) -> ReleaseError:
     )
 
 
-def _numbers(name: str, cells: Cells) -> Floats:
+def _numbers(name: str, cells: Cells, *, is_declared: bool) -> Floats:
     numbers = pd.to_numeric(pd.Series(cells.palette), errors="coerce").to_numpy(np.float64)
     numbers = np.append(numbers, np.nan)[cells.codes]
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
-        raise ReleaseError(f"column {name!r}, row {row} of the release: a weight must be a finite number")
+        remedy = (
+            "fix the anonymizer, or declare another column as weight"
+            if is_declared
+            else f"an undeclared column called {name!r} is read as the number of people that its row stands for. If it "
+            'is something else, declare weight = "" (no column is a weight), or rename it'
+        )
+        raise ReleaseError(f"column {name!r}, row {row} of the release: a weight must be a finite number; {remedy}")
     return numbers
 
 

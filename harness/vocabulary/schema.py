@@ -13,7 +13,7 @@ import pandas as pd
 
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.hierarchy import Hierarchy
-from harness.vocabulary.values import Kind, Raw, Reading
+from harness.vocabulary.values import Kind, Raw, Reading, date_order
 
 MISSING = ""  # the raw value of a missing cell that is kept as a category
 
@@ -159,9 +159,10 @@ class Column:
 
     def untyped(self, texts: Iterable[object] = ()) -> Reading:
         """How raw texts are typed before the domain is known; dates are looked at together for day and month."""
-        dates = texts if self.kind == "date" else ()
-        reading = Reading.of(self.kind, dates, notation=self.notation, closed=self.closed, points=self.points)
-        return replace(reading, domain=())
+        notation = self.notation
+        if self.kind == "date" and notation is None:
+            notation = date_order([str(text).strip() for text in texts])
+        return Reading(self.kind, (), notation=notation, closed=self.closed, points=self.points)
 
     def reading(self, untyped: Reading, raws: Sequence[Raw]) -> Reading:
         """How this column's cells are read, once the raw values of D are known."""
@@ -197,6 +198,13 @@ def _name(item: object) -> str:
     raise InputError(f"sensitive must name one column or several, not {item!r:.80}")
 
 
+def _texts(suppressed: str | Sequence[str]) -> tuple[str, ...]:
+    texts = (suppressed,) if isinstance(suppressed, str) else suppressed
+    if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
+        return tuple(text.strip() for text in texts)
+    raise InputError(f'suppressed must be a text such as "*" or a list of texts, not {suppressed!r:.80}')
+
+
 def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
     if isinstance(source, Hierarchy):
         return source
@@ -211,14 +219,17 @@ def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
 class Schema:
     """Which columns an adversary knows (quasi), which she wants to know (sensitive).
 
-    `Schema(quasi={"age": "number"}, sensitive="disease")`. `weight` names a count column of the releases, `person`
-    the column of the data that says whose row it is; f never sees that column unless it is declared as well.
+    `Schema(quasi={"age": "number"}, sensitive="disease")`. `weight` names a count column of the releases ("": none is
+    one), `person` the column of the data that says whose row it is; f never sees that column unless it is declared as
+    well. `suppressed` lists the texts by which releases show a suppressed cell; without it `*`, `?`, `NA` and the like
+    are such texts, and the data may not have them as values.
     """
 
     quasi: tuple[Column, ...]
     sensitive: tuple[Column, ...]
     weight: str | None = None
     person: str | None = None
+    suppressed: tuple[str, ...] | None = None
 
     def __init__(
         self,
@@ -226,6 +237,7 @@ class Schema:
         sensitive: str | Sequence[str | Column],
         weight: str | None = None,
         person: str | None = None,
+        suppressed: str | Sequence[str] | None = None,
     ) -> None:
         if isinstance(quasi, Mapping):
             columns = tuple(Column.of(str(name), declaration) for name, declaration in quasi.items())
@@ -239,6 +251,7 @@ class Schema:
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)
         object.__setattr__(self, "person", person)
+        object.__setattr__(self, "suppressed", None if suppressed is None else _texts(suppressed))
         if person is not None and not isinstance(person, str):
             raise InputError(f"person must name the column that says whose row it is, not {person!r:.80}")
         self._check()

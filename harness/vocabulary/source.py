@@ -5,23 +5,53 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from harness.vocabulary.errors import InputError, did_you_mean, message_of
 from harness.vocabulary.files import NOT_DECOMPRESSED, kind_of_file, not_utf_8, open_bytes, open_text
+from harness.vocabulary.persons import LABELS, RowName, RowNames
 from harness.vocabulary.schema import Schema
 
 PARQUET, EXCEL = (".parquet", ".pq"), (".xlsx", ".xlsm")
 NOT_READ = (".json", ".jsonl", ".xls", ".xlsb", ".ods", ".feather", ".sav", ".dta", ".sas7bdat", ".rds", ".pkl", ".xml")
 
 
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where rows come from: how they are named, and the name of each; None: counted on from the first."""
+
+    kind: RowNames = LABELS
+    names: npt.NDArray[np.object_] | None = None
+
+    @classmethod
+    def of_index(cls, index: pd.Index[Any]) -> Source:
+        """The rows of a DataFrame by the labels of its index; by their numbers where labels stand twice."""
+        counted = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+        if counted:
+            return cls()
+        names = [int(one) if isinstance(one, int | np.integer) else str(one) for one in index.tolist()]
+        unique = len(set(names)) == len(names)
+        return cls(LABELS, np.array(names, dtype=object)) if unique else cls(RowNames("row"))
+
+    def name(self, row: int) -> RowName:
+        """The name of a row, which is given by its number from 0."""
+        return self.kind.first + row if self.names is None else self.names[row]
+
+    def in_words(self, row: int) -> str:
+        """Where a row stands: `line 6`."""
+        return self.kind.in_words([self.name(row)])
+
+
 def read_columns(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     """Columns of a data file beside those of the schema, for every row of it; the cells of a CSV file are text."""
     path = Path(path)
-    return typed_frame(path, columns) if is_typed(path) else csv_frame(path, columns, ("",))
+    return typed_frame(path, columns) if is_typed(path) else csv_frame(path, columns, ("",))[0]
 
 
 def is_typed(path: Path) -> bool:
@@ -63,8 +93,10 @@ def _excel(path: Path) -> pd.DataFrame:
     return frame
 
 
-def csv_frame(path: Path, columns: Sequence[str], missing_values: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a CSV file as text, gaps as None; the delimiter is the one that finds them."""
+def csv_frame(
+    path: Path, columns: Sequence[str], missing_values: Sequence[str]
+) -> tuple[pd.DataFrame, Source]:  # fmt: skip
+    """Some columns of a CSV file as text, gaps as None, and its lines; the delimiter is the one that finds them."""
     if kind_of_file(path) in NOT_READ:
         raise InputError(f"{path}: {kind_of_file(path)} files are not read; save the table as CSV, Parquet or .xlsx")
     try:
@@ -92,7 +124,27 @@ def csv_frame(path: Path, columns: Sequence[str], missing_values: Sequence[str])
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     frame = frame[list(columns)].astype(object)
-    return frame.mask(frame.isin(list(missing_values)), None)
+    return frame.mask(frame.isin(list(missing_values)), None), _lines(path, mark, len(frame))
+
+
+def _lines(path: Path, mark: str, rows: int) -> Source:
+    """The line on which each row begins: the header is line 1, and a quoted cell may hold line breaks."""
+    lines = RowNames("line", path.name, 2)
+    with open_text(path) as file:
+        if sum(1 for _ in file) == rows + 1:
+            return Source(lines)
+    with open_text(path) as file:
+        begins, next_line, reader = [], 1, csv.reader(file, delimiter=mark)
+        try:
+            for row in reader:
+                if any(cell.strip() for cell in row) or len(row) > 1:  # empty lines are no rows
+                    begins.append(next_line)
+                next_line = reader.line_num + 1
+        except csv.Error:  # the table itself was read: only its lines cannot be counted
+            begins = []
+    if len(begins) != rows + 1:
+        return Source(RowNames("row", path.name))
+    return Source(lines, np.array(begins[1:], dtype=object))
 
 
 def _require_even_rows(path: Path, mark: str, width: int) -> None:
@@ -120,7 +172,7 @@ def needed_columns(schema: Schema) -> list[str]:
     return list(dict.fromkeys((*schema.names, *([] if schema.person is None else [schema.person]))))
 
 
-def with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFrame:
+def with_numbers(frame: pd.DataFrame, schema: Schema, path: Path, source: Source) -> pd.DataFrame:
     """Text columns declared as numbers become numbers, as pandas itself would have read them.
 
     So do sensitive ones of which every value is a number as it would be printed again: 7, not 007.
@@ -138,7 +190,7 @@ def with_numbers(frame: pd.DataFrame, schema: Schema, path: Path) -> pd.DataFram
         if bad.any():
             row = int(np.argmax(bad.to_numpy()))
             raise InputError(
-                f"{path}: column {column.name!r}, row {row} (line {row + 2}): expected a number, found "
+                f"{path}: column {column.name!r}, {source.in_words(row)}: expected a number, found "
                 f"{texts[row]!r:.80}; correct it, list it under missing_values, or declare the column a category"
             )
         frame[column.name] = numbers

@@ -70,7 +70,7 @@ GAPS = pd.DataFrame({"age": [30, None, 40], "zip": ["01", "1", None], "ill": ["f
 
 
 def test_gaps_are_an_error_that_names_the_first_and_counts_all() -> None:
-    with pytest.raises(InputError, match="column 'age', row 1: the value is missing \\(2 rows have gaps\\)"):
+    with pytest.raises(InputError, match="column 'age', row label 1: the value is missing \\(2 rows have gaps\\)"):
         Dataset.from_frame(GAPS, Schema(QUASI, "ill"))
 
 
@@ -106,8 +106,8 @@ def test_words_like_none_and_na_are_values_unless_declared_gaps(tmp_path: Path) 
         ("\n", "the file is empty"),
         ("age,zip,ill\n", "holds no records"),
         ("age,zipp,ill\n1,2,3\n", "has no column 'zip'; did you mean 'zipp'"),
-        ("age,zip,ill\nyoung,2,flu\n", "column 'age', row 0 \\(line 2\\): expected a number, found 'young'"),
-        ("age,zip,ill\ninf,2,flu\n", "column 'age', row 0"),
+        ("age,zip,ill\nyoung,2,flu\n", "column 'age', line 2: expected a number, found 'young'"),
+        ("age,zip,ill\ninf,2,flu\n", "column 'age', line 2"),
         (
             "age,zip,ill\n1,2,flu\n1,2,flu,9,9\n",
             ", line 3: 5 cells, but the header has 3; put a cell that holds ',' into quotation marks",

@@ -20,6 +20,7 @@ from harness.vocabulary.schema import Schema
 FRAME = pd.DataFrame({"age": [20, 31, 42], "zip": ["01020", "1030", "1040"], "ill": ["flu", "ulcer", "flu"]})
 SCHEMA = Schema({"age": "number", "zip": "category"}, "ill")
 TEXT = FRAME.to_csv(index=False)
+GZIPPED = gzip.compress(TEXT.encode(), mtime=0)
 
 
 def zipped(path: Path, *names: str) -> Path:
@@ -76,7 +77,11 @@ def test_dates_numbers_and_gaps_of_a_sheet_are_read_as_they_are(tmp_path: Path) 
     ("name", "content", "message"),
     [
         ("people.csv.gz", b"age,zip,ill\n", "cannot be decompressed: Not a gzipped file"),
-        ("people.csv.gz", gzip.compress(TEXT.encode(), mtime=0)[:-9], "cannot be decompressed: Compressed file ended before"),
+        (
+            "people.csv.gz",
+            gzip.compress(TEXT.encode(), mtime=0)[:-9],
+            "cannot be decompressed: Compressed file ended before",
+        ),
         ("people.csv.xz", b"age,zip,ill\n", "cannot be decompressed: Input format not supported"),
         ("people.csv.zip", b"age,zip,ill\n", "cannot be decompressed: File is not a zip file"),
         ("people.csv.bz2", b"age,zip,ill\n", "cannot be read: Invalid data stream"),

@@ -180,3 +180,13 @@ def test_a_row_is_left_out_for_the_secret_it_does_not_show() -> None:
 
 def test_an_empty_release_is_a_release() -> None:
     assert len(read(FRAME.iloc[:0]).for_secret(ILL).labels) == 0
+
+
+def test_a_column_called_count_that_is_no_number_is_refused_with_a_way_out() -> None:
+    frame = pd.DataFrame({"age": [30, 40], "ill": ["flu", "ulcer"]})
+    released = Table.from_frame(frame.assign(count=["one", "two"]))
+    with pytest.raises(ReleaseError, match=r'a weight must be a finite number; .* declare weight = "" \(no column is'):
+        Reader(Dataset.from_frame(frame, Schema({"age": "number"}, "ill"))).read(released)
+    unweighted = Reader(Dataset.from_frame(frame, Schema({"age": "number"}, "ill", weight=""))).read(released)
+    assert unweighted.weights is None
+    assert unweighted.notes == ("the release adds column 'count', which the data did not have",)
