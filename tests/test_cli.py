@@ -56,7 +56,7 @@ def test_paths_in_the_file_are_relative_to_it(folder: Path) -> None:
 
 
 def test_modules_beside_the_file_can_be_audited(folder: Path) -> None:
-    (folder / "mine.py").write_text("def f(df, width):\n    return df.assign(age=df['age'] // width * 0)\n")
+    (folder / "mine.py").write_text("def f(df, width):\n    return df.assign(age='*' if width == 10 else '')\n")
     lines = GOOD.replace("reference:mondrian", "python:mine:f").replace("k = 2\n", "width = 10\n")
     lines = lines.replace('cells = "regions"\n', "").replace(
         'age = "number"', 'age = { kind = "number", points = true }'
