@@ -19,7 +19,7 @@ address = "python:tests.oracles.crashing:{name}"
 [oracle.options]
 {options}
 [claim]
-epsilon = 3
+epsilon = 2
 [run]
 workers = {workers}
 """
