@@ -1,4 +1,4 @@
-"""The command `harness`: demo, plan, run, verify, report, serve. Words become calls, and outcomes exit codes."""
+"""The command `harness`: its arguments, and the exit code of every outcome. Each command is in a module beside it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from pathlib import Path
 
 from harness.cli.interruption import Interrupted, interruptible
 from harness.render import RENDERERS
+from harness.vocabulary.error_codes import code_of
 from harness.vocabulary.errors import HarnessError
 
 DEFECT, NO_READER = 70, 141  # EX_SOFTWARE; as a shell reports SIGPIPE
+SHELLS = ("bash", "zsh", "fish")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             perform: Callable[[argparse.Namespace], int] = getattr(import_module(f"harness.cli.{module}"), name)
             return perform(chosen)
     except HarnessError as error:
-        tell(f"error: {error}")
+        tell(f"error {code_of(error)}: {error}")
+        tell(f"what {code_of(error)} means: harness explain {code_of(error)}")
         return error.exit_code
     except Interrupted as interruption:
         tell(f"interrupted by {interruption}")
@@ -61,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         "about that person?",
         epilog=main.__doc__,
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     demo = commands.add_parser("demo", help="audit three reference anonymizers on invented people")
@@ -93,7 +97,25 @@ def _parser() -> argparse.ArgumentParser:
     report.set_defaults(perform="audits:report")
 
     _add_serve(commands.add_parser("serve", help="for vendors: offer an anonymizer to an auditor"))
+
+    explain = commands.add_parser("explain", help="explain a term of the output, or the code of an error")
+    explain.add_argument("words", nargs="*", metavar="TERM|CODE", help="such as witness or E202; without it, a list")
+    explain.set_defaults(perform="explaining:explain")
+
+    completion = commands.add_parser("completion", help="print a script that completes commands and options in a shell")
+    completion.add_argument("shell", choices=SHELLS, help="which shell; the script says how to install it")
+    completion.set_defaults(perform="completing:completion")
     return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; looks it up only when it is asked for, because that takes time."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        from importlib.metadata import version
+
+        print(f"harness {version('anonymizer-harness')}")
+        parser.exit()
 
 
 def _workers(word: str) -> int | str:

@@ -11,6 +11,7 @@ A broken claim is a Verdict, never an exception.
 
 import copy
 import difflib
+import sys
 from collections.abc import Iterable
 from typing import Self
 
@@ -19,6 +20,10 @@ class HarnessError(Exception):
     """A problem that can be told in one paragraph: where, what, what was expected, how to correct it."""
 
     exit_code = 2
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.raised_in = _raising_module()  # its stable code follows from that: harness/vocabulary/error_codes.py
 
     def within(self, where: str) -> Self:
         """The same error with its place named first: `where: message`."""
@@ -48,6 +53,14 @@ class OracleError(HarnessError):
 
 class ReleaseError(OracleError):
     """The oracle's reply cannot be read as a release of the data it was given."""
+
+
+def _raising_module() -> str:
+    """The module that makes an error: the nearest caller outside this file."""
+    frame = sys._getframe(1)
+    while frame.f_globals["__name__"] == __name__ and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def message_of(error: BaseException) -> str:
