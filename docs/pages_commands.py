@@ -94,10 +94,10 @@ def _exit_codes() -> str:
         (str(InputError.exit_code), "something you gave is wrong: a file, a column, an option, a journal"),
         (str(OracleError.exit_code), "the oracle failed, or sent something that is no release"),
         *(
-            (str(Interrupted(number).exit_code), f"interrupted by {number.name}; the same command goes on")
+            (str(Interrupted(number).exit_code), f"interrupted by {number.name}; the same command continues")
             for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
         ),
-        (str(cli.NO_READER), "nobody reads the output any more"),
+        (str(cli.NO_READER), "the reader of the output closed it, as `harness … | head` does"),
         (str(cli.DEFECT), "a defect of the harness"),
     ]
     return "\n".join(["## Exit codes\n", table(("code", "meaning"), sorted(rows, key=lambda row: int(row[0])))])

@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,15 +92,18 @@ def docs(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder as the pages suppose it, which is also the current one."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder as the pages suppose it, which is also the current one; modules in it are forgotten afterwards."""
     people().to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "education.csv").write_text(EDUCATION, encoding="utf-8")
     shares = pd.DataFrame({"Flu": 0.5, "Cold": 0.3, "Cancer": 0.2}, index=range(len(people())))
     shares.to_csv(tmp_path / "prior.csv", index=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize("page", GENERATED, ids=named)

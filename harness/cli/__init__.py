@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("file", type=Path, help="audit.toml")
     plan.set_defaults(perform="audits:plan")
 
-    run = commands.add_parser("run", help="run an audit; run it again to go on after an interruption")
+    run = commands.add_parser("run", help="run an audit; run it again to continue after an interruption")
     run.add_argument("file", type=Path, help="audit.toml")
     run.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and report (NAME.audit)")
     run.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")

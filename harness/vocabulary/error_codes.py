@@ -157,7 +157,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,
         "The anonymizer, or the way to it, failed. No more specific code fits.",
-        "Ask the vendor with the message at hand. What was measured is kept; the same command goes on.",
+        "Ask the vendor with the message at hand. What was measured is kept; the same command continues.",
     ),
     ErrorCode(
         "E301", "The anonymizer raised an error", OracleError, ("oracles.clients.local",),
@@ -177,7 +177,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         ("oracles.clients.web", "oracles.clients.http", "oracles.clients.grpc", "oracles.clients.table_api"),
         "No connection, a refused certificate or token, an answer that came too late, or a status of the server that "
         "says it failed.",
-        "Check address, token and certificate; `timeout` and `attempts` give it more time. The same command goes on.",
+        "Check address, token and certificate; `timeout` and `attempts` give it more time. The same command continues.",
     ),
     ErrorCode(
         "E304", "The server of the anonymizer refused the question", OracleError, ("oracles.wire",),
@@ -187,7 +187,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ErrorCode(
         "E305", "The oracle failed too often", OracleError, ("oracles.middleware",),
         "Several questions in a row failed, so the oracle is not asked any more.",
-        "See to the reason of the last failure, which the message quotes. The same command goes on.",
+        "Correct the cause of the last failure, which the message quotes. The same command continues.",
     ),
     ErrorCode(
         "E306", "The recording has no answer to this question", OracleError, ("oracles.recording",),
@@ -229,8 +229,8 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ErrorCode(
         "E500", "Worker processes were lost", HarnessError, ANYWHERE,
         "A worker process ended, the scheduler of a cluster is gone, or no worker joined it.",
-        "What was measured is kept; the same command goes on. A worker that ends again and again may lack memory: use "
-        "fewer workers.",
+        "What was measured is kept; the same command continues. A worker that ends again and again may lack memory: "
+        "use fewer workers.",
     ),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Whose fault it is: the tree of everything this project raises on purpose.
+"""The errors that this project raises on purpose; the kind says who can correct it.
 
 HarnessError
 ├── InputError       the auditor's files, columns, options or plan      exit code 2
@@ -17,7 +17,7 @@ from typing import Self
 
 
 class HarnessError(Exception):
-    """A problem that can be told in one paragraph: where, what, what was expected, how to correct it."""
+    """A problem that can be described in one paragraph: where, what, what was expected, how to correct it."""
 
     exit_code = 2
 
