@@ -106,6 +106,13 @@ def test_every_package_that_is_imported_is_declared() -> None:
         assert {DISTRIBUTIONS.get(name, name) for name in foreign} <= declared, path
 
 
+def test_the_citation_names_the_version_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = (ROOT / "docs" / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {project['version']}\n" in citation
+    assert f"\nlicense: {project['license']}\n" in citation
+
+
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     (command,) = [
         line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("python3 -m venv")

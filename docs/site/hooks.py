@@ -5,6 +5,7 @@ Other files of the repository are no part of the site: a link to one is a warnin
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -56,8 +57,15 @@ def _page(source: Path) -> str:
 
 
 def _listing(file: Path) -> str:
-    """A file as a block of code; of data its first lines."""
+    """A file as a block of code; of data its first lines; a notebook cell by cell."""
+    if file.suffix == ".ipynb":
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        return "\n\n".join(_cell(cell["cell_type"], "".join(cell["source"])) for cell in cells)
     lines = file.read_text(encoding="utf-8").splitlines()
     if file.suffix not in SHOWN:
         lines = [*lines[:MOST], "…"] if len(lines) > MOST else lines
     return "\n".join([f"```{SHOWN.get(file.suffix, 'text')}", *lines, "```", ""])
+
+
+def _cell(kind: str, text: str) -> str:
+    return f"```python\n{text}\n```" if kind == "code" else re.sub(r"^#", "###", text)
