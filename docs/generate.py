@@ -2,7 +2,7 @@
 
 - the pages of docs/reference, from signatures, docstrings, tables of options and help texts;
 - the options of a plan in harness/report.schema.json;
-- what the commands of the tutorials, and of README.md, print (docs/sessions.py).
+- what the commands of the tutorials print (docs/sessions.py).
 
 `python docs/generate.py --measure` also measures the table of docs/explanation/what-0.1-means.md again, which takes a
 minute (docs/measure.py). A test fails when one of them is out of date.

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -25,6 +27,7 @@ def test_the_auditors_example_plans_runs_and_verifies(tmp_path: Path) -> None:
     assert run(*command, "verify", str(tmp_path / "evidence"), cwd=folder).returncode == 0
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_from_its_first_cell_to_its_last() -> None:
     notebook = json.loads((ROOT / "examples" / "notebook" / "audit.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
