@@ -171,6 +171,19 @@ def method_of(owner: str, name: str, thing: Any) -> str:
     return f"**`{owner}.{called}`**{f': {text}' if text else ''}\n"
 
 
+def generated(title: str, introduction: str) -> str:
+    """The head of a generated page."""
+    note = "<!-- Written from the code by `python docs/generate.py`; a test fails when this page is out of date. -->"
+    return f"{note}\n\n# {title}\n\n{introduction}\n"
+
+
+def require_explained(what: str, names: Iterable[str], explained: Mapping[str, str]) -> None:
+    """Refuse an option that the manual would only name."""
+    for name in names:
+        if not explained.get(name):
+            raise SystemExit(f"{what}: the option {name!r} has no explanation")
+
+
 def quoted(text: str) -> str:
     """A text in code style."""
     return f"`{text}`"

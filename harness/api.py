@@ -76,7 +76,7 @@ def audit(
     suppressed: str | Sequence[str] | None = None,
     blind: bool | None = None,
     workers: int | str = 1,
-    out: str | Path | None = None,  # folder to keep everything in, and to go on in after an interruption
+    out: str | Path | None = None,  # folder to keep everything in, and to continue in after an interruption
     progress: bool | None = None,  # on standard error: a bar, or lines without a terminal (None: only on one)
     reveal: bool = False,  # show raw records in the summary
 ) -> Report:
@@ -84,7 +84,7 @@ def audit(
 
     `anonymizer` is a callable f(df) -> df (or f(df, seed), f(df, rng)), an oracle, or an address; `quasi` maps
     each column that an adversary knows to its kind. Who infers is one adversary (`encoder`, `model`, `prior`), a list
-    of `adversaries`, or a `panel`. With `out`, everything is kept there as it is measured and the same call goes on
+    of `adversaries`, or a `panel`. With `out`, everything is kept there as it is measured and the same call continues
     where an interrupted one stopped.
     """
     single = {"encoder": encoder, "model": model, "prior": prior}
@@ -212,7 +212,7 @@ def open_journal(
     unknown = unidentified(owner["plan"])
     if unknown:
         raise InputError(
-            f"an audit that is kept in a folder must be recognised when it goes on, but {unknown[0]}; give the "
+            f"an audit that is kept in a folder must be recognised when it continues, but {unknown[0]}; give the "
             "object a spec() that returns its parameters, or audit without a folder"
         )
     return Journal(out / JOURNAL, owner)
@@ -259,7 +259,7 @@ def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> N
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Whole or not at all: nobody reads half a report."""
+    """Write a file completely or not at all, so that a reader never sees half of it."""
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")

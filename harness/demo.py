@@ -27,6 +27,16 @@ FIVE = pd.DataFrame(
         "disease": ["Flu", "Flu", "Cancer", "Flu", "Flu"],
     }
 )  # Table 1a of v2
+HOW_TO_READ = """
+  How to read this: an adversary predicts each person's occupation from the
+  release, once with that person's own record in the data and once without. The
+  distance between the two predictions goes from 0 (the record made no
+  difference) to 2 (certain of one value, then of another). Half of it is the
+  probability that moved: 0.1 is 5 percentage points.
+  VIOLATED      the witness is proven to reach 0.1
+  HOLDS         everybody was examined, and nobody reaches 0.1
+  INCONCLUSIVE  neither is proven
+  More: harness explain distance, harness explain HOLDS"""
 
 
 def five_people() -> Report:
@@ -53,7 +63,7 @@ def comparison(count: int, seed: int) -> dict[str, Report]:
 
 
 def show(say: Callable[[str], None], count: int = 1000, seed: int = 1) -> dict[str, Report]:
-    """Both parts, told to a person."""
+    """Both parts, and how to read them, line by line through `say`."""
     five = five_people()
     say("The paper's five people behind 2-anonymity (v2, Table 1)\n")
     say(five.summary())
@@ -70,4 +80,5 @@ def show(say: Callable[[str], None], count: int = 1000, seed: int = 1) -> dict[s
     say("")
     for name, report in reports.items():
         say("\n".join(wrapped(f"  {name}: {report.verdict}", "    ")))
+    say(HOW_TO_READ)
     return {"Table 1": five, **reports}

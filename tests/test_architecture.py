@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent
 
 # A harness file imports only files above it; the files of one package named here are free among themselves.
 ORDER = [
-    "vocabulary.errors", "vocabulary.plain_numbers", "vocabulary.origin", "vocabulary.persons", "vocabulary.loading",
-    "vocabulary.files", "vocabulary.values",
+    "vocabulary.errors", "vocabulary.error_codes", "vocabulary.plain_numbers", "vocabulary.origin",
+    "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
     "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
     "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds", "measuring.divergence",
@@ -27,7 +27,7 @@ ORDER = [
     "auditing.state", "auditing.plain_differences", "auditing.journal", "auditing.draw_store", "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.verdict", "auditing.compile_report", "auditing.verify",
-    "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
+    "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
 KNOW_THE_ORACLES = {"api", "demo", "cli"}

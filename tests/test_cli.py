@@ -114,7 +114,7 @@ def test_an_interrupted_run_keeps_what_it_measured_and_goes_on(
     paused_audit.send_signal(signal.SIGINT)
     _, errors = paused_audit.communicate(timeout=PATIENCE)
     assert paused_audit.returncode == 130
-    assert "examined records are kept in out. To go on: harness run audit.toml --out out" in errors
+    assert "kept in out. To continue: harness run audit.toml --out out" in errors
     kept = (folder / "out" / "journal.jsonl").read_text()
     assert kept.count('"examined"') >= 5
     allow_answers(folder)

@@ -1,4 +1,4 @@
-"""The documentation says what the code does: its snippets run, its links lead somewhere, its reference is generated."""
+"""The manual says what the code does: its snippets run, its outputs are real, its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -19,10 +18,13 @@ import pytest
 import harness
 import oracles
 from harness.auditing.config import OPTIONS, load
-from harness.demo import comparison, five_people
+from harness.demo import comparison
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+GENERATED = sorted((ROOT / "docs" / "reference").glob("*.md"))
+WITH_SNIPPETS = [page for page in PAGES if page not in (*TUTORIALS, *GENERATED)]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FIRST_SCREEN = 35  # lines
 OUTCOMES = ("HOLDS", "VIOLATED", "INCONCLUSIVE")
@@ -81,13 +83,16 @@ def write_modules(page: Path, folder: Path) -> None:
             sys.modules.pop(first.removeprefix("# ").removesuffix(".py"), None)
 
 
-def generator() -> ModuleType:
-    return importlib.import_module("generate")
+@pytest.fixture
+def docs(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Imports a module of docs/ by its name."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    return importlib.import_module
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder as the pages suppose it, which is also the current one."""
+    """A folder as the pages suppose it, which is also the current one; modules in it are forgotten afterwards."""
     people().to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "education.csv").write_text(EDUCATION, encoding="utf-8")
     shares = pd.DataFrame({"Flu": 0.5, "Cold": 0.3, "Cancer": 0.2}, index=range(len(people())))
@@ -100,29 +105,49 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
-def test_the_reference_is_what_its_generator_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert written == generator().reference(), "docs/reference.md is out of date: python docs/generate.py writes it"
+@pytest.mark.parametrize("page", GENERATED, ids=named)
+def test_the_reference_is_what_its_generator_writes(page: Path, docs: Callable[[str], Any]) -> None:
+    written = page.read_text(encoding="utf-8")
+    assert written == docs("generate").REFERENCE[page.stem](), (
+        f"{named(page)} is out of date: python docs/generate.py writes it"
+    )
 
 
-def test_the_options_of_a_plan_in_the_schema_of_reports_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+def test_every_page_of_the_reference_is_written(docs: Callable[[str], Any]) -> None:
+    assert {page.stem for page in GENERATED} == set(docs("generate").REFERENCE)
+
+
+def test_the_options_of_a_plan_in_the_schema_of_reports_are_those_of_the_table(docs: Callable[[str], Any]) -> None:
     written = (ROOT / "harness" / "report.schema.json").read_text(encoding="utf-8")
-    assert written == generator().report_schema(), (
+    assert written == docs("generate").report_schema(), (
         "report.schema.json is out of date: python docs/generate.py writes it"
     )
 
 
-def test_a_parameter_that_its_source_does_not_explain_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    describe = importlib.import_module("describe")
+@pytest.mark.slow
+@pytest.mark.parametrize("page", TUTORIALS, ids=named)
+def test_the_commands_of_a_tutorial_print_what_it_shows(page: Path, docs: Callable[[str], Any]) -> None:
+    sessions = docs("sessions")
+    written = page.read_text(encoding="utf-8")
+    assert sessions.comparable(sessions.with_output(page)) == sessions.comparable(written), (
+        f"{named(page)} is out of date: python docs/generate.py writes it"
+    )
+
+
+def test_only_times_are_left_out_when_outputs_are_compared(docs: Callable[[str], Any]) -> None:
+    comparable = docs("sessions").comparable
+    assert comparable("120 findings in 2.0 s; 1 passed in 6.39s") == comparable("120 findings in 31 s; 1 passed in 7s")
+    assert comparable("record 72 moves it by 0.7803") != comparable("record 72 moves it by 0.7804")
+
+
+def test_a_parameter_that_its_source_does_not_explain_is_refused(docs: Callable[[str], Any]) -> None:
+    describe = docs("describe")
     assert "| `k` | `int` |  | least rows of a class |" in describe.parameters_of(Explained)
     for unexplained in (HalfExplained, half_explained):
         with pytest.raises(SystemExit, match="'t' has no comment beside it"):
             describe.parameters_of(unexplained)
     with pytest.raises(SystemExit, match="the option 'scale' has no explanation"):
-        generator()._require_explained("encoding", ["scale"], {})
+        describe.require_explained("encoding", ["scale"], {})
 
 
 class Explained:
@@ -145,12 +170,13 @@ def half_explained(
 ) -> None: ...
 
 
-def test_every_transport_of_the_table_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+def test_every_transport_of_the_table_is_in_the_reference(
+    docs: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     mail = oracles.Transport(lambda rest, options: None, {"mail:somebody": (f"{__name__}:Explained",)})  # type: ignore
     monkeypatch.setitem(oracles.SCHEMES, "mail", mail)
-    page = generator()._oracles()
-    assert "### `mail:somebody`" in page
+    page = docs("pages_oracles").oracles_page()
+    assert "## `mail:somebody`" in page
     assert "least rows of a class" in page
 
 
@@ -177,7 +203,7 @@ def headings(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", WITH_SNIPPETS, ids=named)
 def test_every_part_of_an_audit_file_on_a_page_can_be_loaded(page: Path, folder: Path) -> None:
     write_modules(page, folder)
     for number, block in enumerate(blocks(page, "toml")):
@@ -192,7 +218,7 @@ def uncommented(block: str) -> str:
     return "\n".join(line.partition("#")[0].rstrip() for line in block.splitlines())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", WITH_SNIPPETS, ids=named)
 def test_the_python_snippets_of_a_page_run_and_print_what_it_quotes(
     page: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,7 +230,7 @@ def test_the_python_snippets_of_a_page_run_and_print_what_it_quotes(
             test()
     printed = capsys.readouterr().out.splitlines()
     for quoted in blocks(page, ""):
-        if quoted.startswith(OUTCOMES) and page.name != "README.md":  # that one quotes the demo, see below
+        if quoted.startswith(OUTCOMES):
             assert [line for line in quoted.splitlines() if line not in ["", *printed]] == []
 
 
@@ -216,18 +242,49 @@ def test_the_first_screen_of_the_readme_has_the_command_of_the_demo_and_that_of_
     assert "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/harness demo" in screen
 
 
-def test_the_verdict_that_the_readme_quotes_is_that_of_the_demo() -> None:
-    assert str(five_people().verdict) in README.splitlines()
+def test_the_readme_is_short_and_leads_to_every_page() -> None:
+    assert len(README.splitlines()) < 100
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        waiting += [linked for linked in linked_pages(page) if linked not in reached]
+    assert set(PAGES) <= reached
+
+
+def linked_pages(page: Path) -> set[Path]:
+    targets = re.findall(r"\]\(([^)\s#]+\.md)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    return {(page.parent / target).resolve() for target in targets if "://" not in target}
 
 
 @pytest.mark.slow
-def test_the_table_that_the_readme_quotes_is_that_of_the_demo() -> None:
+def test_the_tables_of_readme_and_manual_are_what_the_demo_measures(docs: Callable[[str], Any]) -> None:
     for name, report in comparison(1000, 1).items():
         (line,) = (line for line in README.splitlines() if line.startswith(f"  {name} "))
         quoted = line.removeprefix(f"  {name}").split()
         numbers = (report.verdict.at_least, report.verdict.at_most, report.statistics()["mean"])
         expected = [report.verdict.outcome.name, *(f"{number:.4g}" for number in numbers)]
         assert quoted == [*expected, str(report.verdict.rows[0])]
+        assert_measured(docs("measure"), name, report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["none: the data as they are", "Mondrian, k = 200", "Mondrian, ℓ = 9"])
+def test_the_measured_table_of_the_manual_is_current(name: str, docs: Callable[[str], Any]) -> None:
+    measure = docs("measure")
+    assert_measured(measure, name, measure.measured(name))
+
+
+def assert_measured(measure: Any, name: str, report: harness.Report) -> None:
+    """The table of what-0.1-means.md has the line of this anonymizer as it is measured now."""
+    (written,) = (one for one in measure.MEANING_PAGE.read_text().splitlines() if one.startswith(f"| {name} |"))
+    assert written == f"| {' | '.join(measure.line(name, report))} |", "python docs/generate.py --measure writes it"
+
+
+def test_every_anonymizer_that_is_measured_has_a_line_in_the_manual(docs: Callable[[str], Any]) -> None:
+    measure = docs("measure")
+    table = measure.PLACE.search(measure.MEANING_PAGE.read_text(encoding="utf-8"))[0]
+    assert re.findall(r"^\| (.+?) \|", table, re.MULTILINE)[2:] == list(measure.ANONYMIZERS)
 
 
 def test_every_file_that_the_architecture_names_exists() -> None:

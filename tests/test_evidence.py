@@ -28,10 +28,10 @@ def said(folder: Path) -> str:
 
 def test_every_file_is_named_with_what_was_checked(folder: Path) -> None:
     assert said(folder).splitlines() == [
-        f"the journal is whole, and every number of {folder / 'report.json'} follows from it",
+        f"the journal's chain of hashes is intact, and every number of {folder / 'report.json'} follows from it",
         "summary.txt follows from it",
         "the draws of f(D) in present-look-1-0.npz are those that the journal names",
-        "run.json was not checked: its dates, seconds, calls and versions follow from nothing else",
+        "run.json was not checked: its dates, seconds, calls and versions are not in the journal",
     ]
 
 
@@ -39,9 +39,9 @@ def test_files_that_are_not_there_are_named(folder: Path) -> None:
     for name in ("report.json", "summary.txt", "run.json", "present-look-1-0.npz"):
         (folder / name).unlink()
     assert said(folder).splitlines() == [
-        "the journal is whole, and there is no report beside it",
+        "the journal's chain of hashes is intact, and there is no report in the folder",
         "there is no summary.txt",
-        "present-look-1-0.npz with draws of f(D): not there, and not checked",
+        "present-look-1-0.npz with draws of f(D): missing, and therefore not checked",
     ]
 
 

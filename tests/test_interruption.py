@@ -34,7 +34,7 @@ def test_a_run_that_is_told_to_stop_says_by_what_also_in_the_background(
         run.send_signal(number)
         assert run.wait(PATIENCE) == code
     errors = (folder / "errors").read_text()
-    assert "examined records are kept in out. To go on: harness run audit.toml --out out" in errors
+    assert "kept in out. To continue: harness run audit.toml --out out" in errors
     assert f"interrupted by {number.name}" in errors
 
 

@@ -1,10 +1,12 @@
 """What a wheel holds: everything that an installed harness, and a vendor who reads the protocol, will look for."""
 
 import ast
+import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
@@ -25,8 +27,8 @@ NOT_CODE = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names in a wheel that is built from a copy of the sources: a build leaves folders beside them."""
+def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel that is built from a copy of the sources: a build leaves folders beside them."""
     copy, target = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("wheel")
     for name in ("harness", "oracles", "proto"):
         shutil.copytree(ROOT / name, copy / name, ignore=NOT_CODE)
@@ -36,8 +38,44 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     built = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=300, check=False)
     assert built.returncode == 0, built.stderr
     (path,) = target.iterdir()
-    with zipfile.ZipFile(path) as archive:
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel(wheel_file: Path) -> set[str]:
+    """The names in the wheel."""
+    with zipfile.ZipFile(wheel_file) as archive:
         return set(archive.namelist())
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_in_an_environment_of_its_own_far_from_the_sources(wheel_file: Path, tmp_path: Path) -> None:
+    """Its dependencies are those of this environment: to install them again would take minutes and a network."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+    def run(*words: object) -> str:
+        done = subprocess.run(
+            list(map(str, words)),
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run(sys.executable, "-m", "venv", "own")
+    python = tmp_path / "own" / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", wheel_file)
+    (own,) = (tmp_path / "own" / "lib").glob("python*/site-packages")
+    (own / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")  # behind its own packages
+    where = run(python, "-c", "import harness, oracles; print(harness.__file__, oracles.__file__)").split()
+    assert all(Path(path).is_relative_to(own) for path in where)
+    assert (own / "harness" / "py.typed").is_file()
+    assert (own / "oracles" / "py.typed").is_file()
+    assert "HOLDS" in run(tmp_path / "own" / "bin" / "harness", "demo", "--people", 60)
 
 
 @pytest.mark.parametrize("package", ["harness", "oracles"])
@@ -66,6 +104,13 @@ def test_every_package_that_is_imported_is_declared() -> None:
     for path in [*(ROOT / "harness").rglob("*.py"), *(ROOT / "oracles").rglob("*.py")]:
         foreign = imported(path) - set(sys.stdlib_module_names) - {"harness", "oracles"}
         assert {DISTRIBUTIONS.get(name, name) for name in foreign} <= declared, path
+
+
+def test_the_citation_names_the_version_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = (ROOT / "docs" / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {project['version']}\n" in citation
+    assert f"\nlicense: {project['license']}\n" in citation
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

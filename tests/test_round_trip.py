@@ -203,7 +203,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     twice = '"outcome": "holds", "outcome": "violated"'
     path.write_text(report.to_json().replace('"outcome": "violated"', twice, 1))
-    with pytest.raises(harness.JournalError, match="the key 'outcome' stands twice"):
+    with pytest.raises(harness.JournalError, match="the key 'outcome' occurs twice"):
         verify_report(tmp_path / "journal.jsonl", path)
 
 

@@ -115,7 +115,7 @@ function parsed(body) {
     const value = JSON.parse(body.toString("utf8"));
     if (value !== null && typeof value === "object") return value;
   } catch {
-    // told below
+    // not JSON: refused below
   }
   throw invalid("the body is not a JSON object");
 }

@@ -1,4 +1,4 @@
-"""From the events of an audit to everything that is told about it, as plain data: the content of report.json.
+"""From the events of an audit to everything that is reported about it, as plain data: the content of report.json.
 
 A function of the plan (as plain data) and the events alone: equal audits give equal reports byte for byte, and
 `harness verify` compiles the report again from the journal and compares every leaf.
@@ -38,9 +38,11 @@ def compile_report(state: AuditState) -> Plain:
     """The report of an audit that has come to its end."""
     spec, profile, selected = state.spec, state.profile, state.selected
     if profile is None or selected is None:
-        raise JournalError("the audit had not begun to examine records; run it again to go on")
+        raise JournalError("the audit had not begun to examine records; run the same command again to continue")
     if state.missing or state.closed is None:
-        raise JournalError(f"the audit is not finished, {state.missing} records are missing; run it again to go on")
+        raise JournalError(
+            f"the audit is not finished, {state.missing} records are missing; run the same command again to continue"
+        )
     findings = tuple(state.all_findings())
     context = JudgingContext(
         population=spec["data"]["population"],
@@ -111,7 +113,7 @@ def _plain_verdict(verdict: Verdict) -> Plain:
 def _result(
     spec: Mapping[str, Any], state: AuditState, pair: Pair, findings: Sequence[Finding], verdict: Verdict
 ) -> Plain:
-    """All that is told about one adversary and one secret."""
+    """All that is reported about one adversary and one secret."""
     measured = [finding for finding in findings if finding.failure is None]
     number = [secret["name"] for secret in spec["secrets"]].index(pair[1])
     result: Plain = {
@@ -325,7 +327,7 @@ def _assumptions(
         )
     if len(selected.examined) < len(selected.persons):
         lines.append(
-            f"{len(selected.examined)} {unit}s were examined for all {len(selected.persons)}: the oracle vouches that "
+            f"{len(selected.examined)} {unit}s were examined for all {len(selected.persons)}: the oracle states that "
             f"the order of rows makes no difference, a permuted table agreed, so equal {unit}s need one examination"
         )
     return lines

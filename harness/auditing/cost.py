@@ -41,7 +41,7 @@ class Cost:
         kind = "randomized" if self.card.randomized else "deterministic"
         equal = f" ({self.examined} after equal ones)" if self.examined < self.persons else ""
         draws = f"{self.draws} {'draw' if self.draws == 1 else 'draws'} a side"
-        most = f", at most, in up to {self.looks} looks" if self.looks > 1 else ""
+        most = f", at most, in up to {self.looks} looks (rounds of draws)" if self.looks > 1 else ""
         each = f"{self.seconds_per_person * 1000:.3g} ms a record, measured"
         lines = [
             f"oracle     {self.card.title}, {kind}, releases {self.card.releases}",

@@ -111,7 +111,7 @@ class Journal:
 
 
 def not_written(path: Path, error: OSError) -> JournalError:
-    """The disk refused a file of an audit; what was written before is whole."""
+    """The disk refused a file of an audit; what was written before is complete."""
     return JournalError(
         f"{path}: cannot be written: {error.strerror or error}; what was measured before is kept: make room, or let "
         "the folder be written to, and run the same audit again"
@@ -119,7 +119,7 @@ def not_written(path: Path, error: OSError) -> JournalError:
 
 
 def incomplete_bytes(path: Path) -> int:
-    """How many bytes follow the last whole line of a journal; nobody reads them."""
+    """How many bytes follow the last complete line of a journal; they are ignored."""
     try:
         return len(path.read_bytes().rpartition(b"\n")[2])
     except OSError as error:

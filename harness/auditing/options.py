@@ -39,7 +39,7 @@ SUBJECT = (  # what is audited, and by whom
     Option("data", "missing_values", TEXTS, "texts of the CSV file that mean a gap", in_file_only=True),
     Option("data", "suppressed", TEXTS, "texts of the releases that mean a suppressed cell; must be declared where the "
            "data itself has a value such as *, ? or NA, which could be either"),
-    Option("data", "weight", TEXT, "column of the releases that says for how many people a row stands; undeclared, an "
+    Option("data", "weight", TEXT, "column of the releases that says how many people a row represents; undeclared, an "
            'added column called count, weight, weights, frequency or freq is read so; "" says that none is'),
     Option("oracle", "address", TEXT, "where the anonymizer is: python:, cmd:, http(s)://, grpc(s)://, reference:",
            True, True),

@@ -25,7 +25,7 @@ from harness.measuring.estimate import compare
 from harness.vocabulary.errors import InputError, JournalError
 
 MOST_DIFFERENCES = 5  # named in an error
-# What reading a journal raises whose chain is whole but whose content no audit writes.
+# What reading a journal raises whose chain of hashes is intact but whose content no audit writes.
 IMPOSSIBLE = (
     ArithmeticError,
     AssertionError,
@@ -39,7 +39,7 @@ IMPOSSIBLE = (
 
 
 def recompile(journal: Path) -> dict[str, Any]:
-    """The report that follows from a journal whose chain is whole."""
+    """The report that follows from a journal whose chain of hashes is intact."""
     owner, *lines = entries(journal)
     try:
         proven = _with_proven_distances(owner["plan"], map(from_entry, lines))
@@ -127,14 +127,14 @@ def verify_report(journal: Path, report: Path) -> dict[str, Any]:
 def _with_spelled_numbers(text: str) -> Any:
     """JSON with its numbers as they are written, since 0.30 and 0.3 are one number.
 
-    A key that stands twice in one object is refused: readers differ in which of the two they take.
+    A key that occurs twice in one object is refused: readers differ in which of the two they take.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice is not None:
-            raise ValueError(f"the key {twice!r} stands twice in one object")
+            raise ValueError(f"the key {twice!r} occurs twice in one object")
         return dict(pairs)
 
     return json.loads(text, parse_float=Spelled, parse_int=Spelled, object_pairs_hook=once)

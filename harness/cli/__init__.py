@@ -1,4 +1,4 @@
-"""The command `harness`: demo, plan, run, verify, report, serve. Words become calls, and outcomes exit codes."""
+"""The command `harness`: its arguments, and the exit code of every outcome. Each command is in a module beside it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from pathlib import Path
 
 from harness.cli.interruption import Interrupted, interruptible
 from harness.render import RENDERERS
+from harness.vocabulary.error_codes import code_of
 from harness.vocabulary.errors import HarnessError
 
 DEFECT, NO_READER = 70, 141  # EX_SOFTWARE; as a shell reports SIGPIPE
+SHELLS = ("bash", "zsh", "fish")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,9 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HarnessError as error:
         if chosen.debug:
             traceback.print_exception(error)
-        tell(f"error: {error}")
+        tell(f"error {code_of(error)}: {error}")
         if error.log is not None:
             tell(f"what the anonymizer printed and raised is in {error.log} (it may hold raw rows)")
+        tell(f"what {code_of(error)} means: harness explain {code_of(error)}")
         return error.exit_code
     except Interrupted as interruption:
         tell(f"interrupted by {interruption}")
@@ -70,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=" ".join((main.__doc__ or "").split()),
     )
     parser.add_argument("--debug", action="store_true", help="show where an error came from, in the anonymizer too")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     demo = commands.add_parser("demo", help="audit three reference anonymizers on invented people")
@@ -81,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("file", type=Path, help="audit.toml")
     plan.set_defaults(perform="audits:plan")
 
-    run = commands.add_parser("run", help="run an audit; run it again to go on after an interruption")
+    run = commands.add_parser("run", help="run an audit; run it again to continue after an interruption")
     run.add_argument("file", type=Path, help="audit.toml")
     run.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and report (NAME.audit)")
     run.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")
@@ -108,9 +112,27 @@ def _parser() -> argparse.ArgumentParser:
     report.set_defaults(perform="audits:report")
 
     _add_serve(commands.add_parser("serve", help="for vendors: offer an anonymizer to an auditor"))
+
+    explain = commands.add_parser("explain", help="explain a term of the output, or the code of an error")
+    explain.add_argument("words", nargs="*", metavar="TERM|CODE", help="such as witness or E202; without it, a list")
+    explain.set_defaults(perform="explaining:explain")
+
+    completion = commands.add_parser("completion", help="print a script that completes commands and options in a shell")
+    completion.add_argument("shell", choices=SHELLS, help="which shell; the script says how to install it")
+    completion.set_defaults(perform="completing:completion")
     for command in commands.choices.values():  # harness run --debug as well as harness --debug run
         command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; looks it up only when it is asked for, because that takes time."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        from importlib.metadata import version
+
+        print(f"harness {version('anonymizer-harness')}")
+        parser.exit()
 
 
 def _workers(word: str) -> int | str:

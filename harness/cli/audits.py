@@ -27,7 +27,7 @@ from harness.vocabulary.oracle import Oracle
 def demo(chosen: argparse.Namespace) -> int:
     """Three anonymizers, three verdicts."""
     if chosen.people < 20:
-        raise InputError("--people must be at least 20, or there is nothing to hide in")
+        raise InputError("--people must be at least 20: fewer people cannot be anonymized")
     reports = show(_discard if chosen.json else print, chosen.people)
     if chosen.json:
         print(json.dumps({name: report.to_dict() for name, report in reports.items()}))
@@ -55,7 +55,7 @@ def _options(file: AuditFile) -> dict[str, Any]:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run an audit, or go on with an interrupted one; the exit code is the outcome."""
+    """Run an audit, or continue an interrupted one; the exit code is the outcome."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
@@ -80,12 +80,17 @@ def run(chosen: argparse.Namespace) -> int:
     return report.verdict.outcome.exit_code
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def _tell_what_is_kept(file: Path, out: Path) -> None:
-    """After an interruption: how much was measured, and how to go on."""
+    """After an interruption: how much was measured, and how to continue."""
     journal = out / JOURNAL
     examined = sum("examined" in line for line in entries(journal)) if journal.exists() else 0
     if examined:
-        tell(f"stopped; {examined} examined records are kept in {out}. To go on: harness run {file} --out {out}")
+        kept = _counted(examined, "examined record")
+        tell(f"stopped; {kept} kept in {out}. To continue: harness run {file} --out {out}")
 
 
 def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:

@@ -28,22 +28,24 @@ class Evidence:
 def check_folder(folder: Path) -> Evidence:
     """Everything in a folder that can be checked; a file that says something else is a JournalError."""
     journal, path = folder / JOURNAL, folder / REPORT
-    there = os.path.lexists(path)  # a link that leads nowhere is no missing report
+    there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
     report = Report(verify_report(journal, path) if there else recompile(journal))
-    proven = f"every number of {path} follows from it" if there else "there is no report beside it"
-    lines = [f"{_wholeness(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
+    proven = f"every number of {path} follows from it" if there else "there is no report in the folder"
+    lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
     if os.path.lexists(folder / RUN):
-        lines.append(f"{RUN} was not checked: its dates, seconds, calls and versions follow from nothing else")
+        lines.append(f"{RUN} was not checked: its dates, seconds, calls and versions are not in the journal")
     if os.path.lexists(folder / LOG):
         lines.append(f"{LOG} was not checked: it is what the anonymizer printed, and may hold raw rows")
     return Evidence(report, tuple(lines))
 
 
-def _wholeness(journal: Path) -> str:
+def _integrity(journal: Path) -> str:
     torn = incomplete_bytes(journal)
     if not torn:
-        return "the journal is whole"
-    return f"the journal is whole except for an incomplete last line ({torn} bytes), which was ignored"
+        return "the journal's chain of hashes is intact"
+    return (
+        f"the journal's chain of hashes is intact, except for an incomplete last line ({torn} bytes), which was ignored"
+    )
 
 
 def _summary(path: Path, report: Report) -> str:
@@ -82,4 +84,4 @@ def _draws(journal: Path) -> Iterator[str]:
     if checked:
         yield f"the draws of f(D) in {', '.join(checked)} are those that the journal names"
     if missing:
-        yield f"{', '.join(missing)} with draws of f(D): not there, and not checked"
+        yield f"{', '.join(missing)} with draws of f(D): missing, and therefore not checked"

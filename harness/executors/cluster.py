@@ -103,7 +103,7 @@ def _plain_errors(address: str) -> Iterator[None]:
             f"several workers of the cluster ended when they examined the same items ({error}); {KEPT}"
         ) from None
     except (dask.CancelledError, dask.comm.CommClosedError) as error:
-        raise HarnessError(f"the cluster at {address} has left ({error}); {KEPT}") from None
+        raise HarnessError(f"the cluster at {address} is no longer reachable ({error}); {KEPT}") from None
 
 
 def _results(client: Any, function: Function, items: Iterator[Any]) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from harness.vocabulary.errors import InputError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Function = Callable[[Any], Any]
-KEPT = "what was measured is kept, run the same command again to go on"
+KEPT = "what was measured is kept; run the same command again to continue"
 REMEDY = "define the anonymizer as a function of a module, or use workers = 1"
 
 

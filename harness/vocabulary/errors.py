@@ -1,4 +1,4 @@
-"""Whose fault it is: the tree of everything this project raises on purpose.
+"""The errors that this project raises on purpose; the kind says who can correct it.
 
 HarnessError
 ├── InputError       the auditor's files, columns, options or plan      exit code 2
@@ -12,16 +12,21 @@ A broken claim is a Verdict, never an exception.
 
 import copy
 import difflib
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
 
 class HarnessError(Exception):
-    """A problem that can be told in one paragraph: where, what, what was expected, how to correct it."""
+    """A problem that can be described in one paragraph: where, what, what was expected, how to correct it."""
 
     exit_code = 2
     log: Path | None = None  # file with what the anonymizer printed and raised, where there is one
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.raised_in = _raising_module()  # its stable code follows from that: harness/vocabulary/error_codes.py
 
     def within(self, where: str) -> Self:
         """The same error with its place named first: `where: message`."""
@@ -77,6 +82,14 @@ def why_not_written(path: Path, error: OSError) -> str:
     if folder.exists() and not folder.is_dir():
         return f"{folder}: not a folder; choose another --out"
     return f"{path}: cannot be written: {error.strerror or error}; choose another --out"
+
+
+def _raising_module() -> str:
+    """The module that makes an error: the nearest caller outside this file."""
+    frame = sys._getframe(1)
+    while frame.f_globals["__name__"] == __name__ and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def message_of(error: BaseException) -> str:

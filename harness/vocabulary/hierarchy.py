@@ -186,7 +186,7 @@ def _collapsed(where: str, names: Sequence[str]) -> tuple[str, ...]:
         raise InputError(f"{where}: only one name; write the leaf, its ancestors and the root: `leaf;…;root`")
     if len(set(path)) < len(path):
         again = next(name for place, name in enumerate(path) if name in path[:place])
-        raise InputError(f"{where}: {again!r} stands above itself; give the two levels different names")
+        raise InputError(f"{where}: {again!r} is above itself; give the two levels different names")
     return path
 
 

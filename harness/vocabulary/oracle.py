@@ -27,7 +27,7 @@ class Card:
     seedable: bool = False  # equal seeds, equal releases
     keeps_data: bool = False  # may be asked by index about a table it was given before
     in_process: bool = True  # it computes in this process, so that more workers must be more processes
-    row_order_invariant: bool = False  # vouches that the order of rows makes no difference, whatever the table
+    row_order_invariant: bool = False  # states that the order of rows makes no difference, whatever the table
     max_draws: int | None = None  # per ask
     noise_epsilon: float | None = None  # the differential privacy it claims, if it claims any
     noise_delta: float | None = None  # the δ of (ε, δ)-differential privacy; None: pure, δ = 0

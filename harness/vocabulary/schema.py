@@ -63,7 +63,7 @@ class Column:
             hint = did_you_mean(str(self.kind), get_args(Kind))
             raise InputError(f"column {self.name!r}: kind {self.kind!r} is not known; {hint}")
         self._require("order", isinstance(self.order, tuple), "a list of values, lowest first")
-        self._require("order", len(set(self.order)) == len(self.order), "a list in which no value stands twice")
+        self._require("order", len(set(self.order)) == len(self.order), "a list without repeated values")
         self._require("notation", self.notation is None or isinstance(self.notation, str), "a text")
         self._require("points", isinstance(self.points, bool), "true or false")
         if self.kind == "ordered" and not self.order and self.hierarchy is None:

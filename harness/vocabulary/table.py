@@ -104,7 +104,7 @@ class Table:
     def __post_init__(self) -> None:
         twice = sorted({name for name in self.names if self.names.count(name) > 1})
         if twice:
-            raise InputError(f"column {twice[0]!r} stands more than once in the table; rename one of them")
+            raise InputError(f"column {twice[0]!r} occurs more than once in the table; rename one of them")
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Table:

@@ -136,7 +136,7 @@ def argv_of(command: str | Sequence[str], cwd: str | None = None) -> list[str]:
         raise InputError('cmd: names no command; expected one as in "cmd:python anonymize.py" or command = ["…"]')
     # A program named with a path is looked for where the command will run, others on the PATH.
     if shutil.which(str(Path(cwd or "", words[0])) if "/" in words[0] else words[0]) is None:
-        raise InputError(f"cmd:{words[0]}: no such program; give its path, or a name that stands on the PATH")
+        raise InputError(f"cmd:{words[0]}: no such program; give its path, or the name of a program on the PATH")
     return words
 
 

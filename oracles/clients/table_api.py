@@ -217,7 +217,7 @@ def _inside(body: bytes, key: str | None, most: int) -> Any:
 
 def _from_records(records: Any) -> Table:
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
-        raise ReleaseError("the reply is not a JSON list of records; say where it stands in the reply with reply_key")
+        raise ReleaseError("the reply is not a JSON list of records; name the key that holds it with reply_key")
     if not records:
         raise ReleaseError("the reply is an empty list; expected one record per released row")
     names = checked_columns(list(records[0]))

@@ -274,7 +274,7 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
             yield unpacked
             packed = stream.unconsumed_tail or stream.unused_data
         if taken > 4 * (given + PIECE):
-            raise ReleaseError(f"{taken} bytes of gzip hold {given} bytes; that is no way to compress a reply")
+            raise ReleaseError(f"{taken} bytes of gzip hold {given} bytes; such a reply is refused")
     while rest := stream.decompress(b"", PIECE):
         yield rest
     if not stream.eof:

@@ -114,7 +114,7 @@ def _require_header(start: str, names: Sequence[str], expected: Sequence[str]) -
     late = next((n for n, line in enumerate(lines, 1) if any(set(expected) <= {*_split(line, m)} for m in MARKS)), 0)
     if late:
         raise ReleaseError(
-            f"the reply begins with {shown} and its CSV header stands on line {late}; "
+            f"the reply begins with {shown} and its CSV header is on line {late}; "
             "print the CSV and nothing else, messages belong on standard error"
         )
     raise ReleaseError(

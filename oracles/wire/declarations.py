@@ -147,5 +147,5 @@ def _spans(name: str, message: pb.Spans) -> list[Raw]:
 def span_of(name: str, first: int, last: int) -> Span:
     """A period of time, by the ordinals of its ends."""
     if not 1 <= first <= last <= LAST_DAY:
-        raise InputError(f"column {name!r}: its domain holds a period that is none: days {first} to {last}")
+        raise InputError(f"column {name!r}: its domain holds an impossible period: days {first} to {last}")
     return Span(first, last)

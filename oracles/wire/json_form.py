@@ -84,7 +84,7 @@ def json_description(description: Description) -> dict[str, Any]:
 
 
 def read_description(message: Mapping[str, Any]) -> Description:
-    """What the other side says of itself; keys nobody knows are left alone."""
+    """What the other side says of itself; unknown keys are ignored."""
     protocol = object_of(message.get("protocol", {}), "protocol")
     major, minor = (whole_of(protocol.get(key, 0), f"protocol.{key}") for key in ("major", "minor"))
     check_major(major, "the oracle")

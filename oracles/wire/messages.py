@@ -80,7 +80,7 @@ class Question:
         if len(self.drop) > MOST_ROWS_LEFT_OUT:
             raise InputError(f"{len(self.drop)} rows are to be left out; at most {MOST_ROWS_LEFT_OUT} are")
         if len(set(self.drop)) < len(self.drop):
-            raise InputError("a row stands twice among those to be left out; name each once")
+            raise InputError("a row to be left out is named twice; name each once")
         if len(self.drop) > 1 and isinstance(self.data, Dataset):
             raise InputError("several rows can be left out by index only of data that was put; send the other rows")
 

@@ -103,7 +103,7 @@ def test_what_cannot_be_identified_is_audited_but_not_kept(tmp_path: Path) -> No
 
     model = Unidentified(rule=lambda value: value)
     assert audit(chunks, model=model).verdict.epsilon > 0
-    with pytest.raises(harness.InputError, match="must be recognised when it goes on"):
+    with pytest.raises(harness.InputError, match="must be recognised when it continues"):
         audit(chunks, model=model, out=tmp_path)
     assert not (tmp_path / "journal.jsonl").exists()
 

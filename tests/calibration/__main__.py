@@ -1,4 +1,4 @@
-"""`python -m tests.calibration [runs]`: the table of miss rates and widths of docs/statistics.md, in Markdown."""
+"""`python -m tests.calibration [runs]`: miss rates and widths for docs/statistics.md, in Markdown."""
 
 import sys
 

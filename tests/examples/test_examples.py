@@ -1,10 +1,13 @@
 """Every example runs as its reader would run it."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -22,6 +25,23 @@ def test_the_auditors_example_plans_runs_and_verifies(tmp_path: Path) -> None:
     assert json.loads(audited.stdout)["verdict"]["outcome"] == "violated"
     assert audited.returncode == 1
     assert run(*command, "verify", str(tmp_path / "evidence"), cwd=folder).returncode == 0
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_from_its_first_cell_to_its_last() -> None:
+    notebook = json.loads((ROOT / "examples" / "notebook" / "audit.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) >= 5
+    program = "\n".join(cells)  # cells are statements of one namespace; a last expression would only be shown
+    ast.parse(program)
+    ran = run(sys.executable, "-c", program, cwd=ROOT / "examples" / "notebook")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("VIOLATED")
+
+
+def test_the_notebook_holds_no_output_that_could_be_out_of_date() -> None:
+    notebook = json.loads((ROOT / "examples" / "notebook" / "audit.ipynb").read_text(encoding="utf-8"))
+    assert all(cell["outputs"] == [] for cell in notebook["cells"] if cell["cell_type"] == "code")
 
 
 def test_the_regression_example_passes_under_pytest() -> None:

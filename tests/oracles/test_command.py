@@ -89,7 +89,7 @@ def test_a_command_that_is_killed_says_by_which_signal() -> None:
     [
         ("pass", "wrote nothing on standard output"),
         ("print('\\n\\n')", "wrote nothing on standard output"),
-        ("print('Loading model…'); print('age,sex,weight kg,illness'); print('1,2,3,4')", "header stands on line 2"),
+        ("print('Loading model…'); print('age,sex,weight kg,illness'); print('1,2,3,4')", "header is on line 2"),
         ("print('<!DOCTYPE html><html>')", "web page"),
         ("print('28,M')", "expected a header line with 'age', 'sex'"),
         ("print('age,sex\\n1,2\\n1,2,3')", "row 1 of the reply has 3 cells, its header has 2"),

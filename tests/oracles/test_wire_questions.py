@@ -52,7 +52,7 @@ def test_one_row_travels_as_in_version_1_0_and_several_in_a_form_of_their_own() 
     ("packed", "written", "message"),
     [
         (pb.Without(digest="ab"), {"digest": "ab", "rows": []}, "names no rows"),
-        (pb.Without(digest="ab", rows=[1, 2, 1]), {"digest": "ab", "rows": [1, 2, 1]}, "a row stands twice"),
+        (pb.Without(digest="ab", rows=[1, 2, 1]), {"digest": "ab", "rows": [1, 2, 1]}, "is named twice"),
         (
             pb.Without(digest="ab", rows=range(100_001)),
             {"digest": "ab", "rows": list(range(100_001))},

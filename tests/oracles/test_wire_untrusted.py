@@ -37,7 +37,7 @@ def column(**changes: Any) -> pb.Column:
         (pb.Table(rows=0, columns=[column()]), "3 bytes of codes for 0 rows"),
         (pb.Table(rows=2**63, columns=[column()]), "more than 134217728 bytes"),
         (pb.Table(rows=3), "3 rows of no columns"),
-        (pb.Table(rows=3, columns=[column(), column()]), "'a' stands more than once"),
+        (pb.Table(rows=3, columns=[column(), column()]), "'a' occurs more than once"),
         (pb.Table(rows=3, columns=[pb.Column(name="a", codes=bytes(3))]), "has no palette"),
         (
             pb.Table(rows=1, columns=[pb.Column(name="a", codes=b"\0", floats=pb.Floats(values=[float("nan")]))]),

@@ -118,7 +118,7 @@ def test_the_nodes_of_a_tree_can_be_read_in_a_release() -> None:
         ("a;A;*\nA;B;*\n", "line 2: 'A' lies below 'B', but elsewhere below '*'"),
         ("a;A;*\nA;*\n", "line 2: the leaf 'A' is an inner node elsewhere"),
         ("A;*\na;A;*\n", "line 2: 'A' is a leaf elsewhere"),
-        ("a;A;a;*\n", "line 1: 'a' stands above itself"),
+        ("a;A;a;*\n", "line 1: 'a' is above itself"),
         ("a;;*\n", "line 1: an empty name"),
         ("", "empty; give at least one leaf"),
         ("*;*\n", "line 1: only one name"),

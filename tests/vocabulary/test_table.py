@@ -81,5 +81,5 @@ def test_changing_the_frame_does_not_change_the_table() -> None:
 
 def test_a_column_that_stands_twice_is_refused() -> None:
     frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with pytest.raises(InputError, match="column 'a' stands more than once"):
+    with pytest.raises(InputError, match="column 'a' occurs more than once"):
         Table.from_frame(frame)
