@@ -9,8 +9,8 @@ from typing import Any
 
 from describe import comments_of, generated, quoted, table
 
-from harness.auditing.finding import Finding
 from harness.auditing.config import OPTIONS
+from harness.auditing.finding import Finding
 from harness.auditing.plan import Claim
 from harness.auditing.verdict import Verdict
 from harness.measuring.certificate import Certificate

@@ -34,7 +34,7 @@ class Column:
     edges: tuple[float, ...] = ()  # the ends of the bins, outermost ones included, instead of `bins` and `binning`
     edge: Literal["left", "right"] = "right"  # the end of a bin that belongs to it
     min: float | None = None  # the least number there may be, if it is not that of D
-    max: float | None = None
+    max: float | None = None  # the greatest, likewise
 
     @classmethod
     def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
