@@ -23,7 +23,7 @@ from pages_report import report_page
 from pages_settings import audit_file_page, names_page
 from sessions import SESSIONS, with_output
 
-from harness.auditing.options import OPTIONS
+from harness.auditing.config import OPTIONS
 
 DOCS = Path(__file__).parent
 REPORT_SCHEMA = DOCS.parent / "harness" / "report.schema.json"

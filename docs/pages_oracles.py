@@ -20,9 +20,13 @@ def oracles_page() -> str:
             "argument of `harness.audit`, and the address of `harness serve`.",
         ),
         f"Schemes of an address: {listed(oracles.SCHEMES)}; an entry point of the group `harness.oracles` adds one of "
-        "its name. `python:package.module:name` is a callable, whose keyword arguments are the options, or a class of "
-        "oracles. All but `python` and `reference`, those of entry points too, also take these options:\n",
+        "its name. All but `python` and `reference`, those of entry points too, take these options:\n",
         table(("option", ""), [(quoted(name), text) for name, text in oracles.WRAPPER_OPTIONS.items()]),
+        "## `python:package.module:name`\n",
+        "A callable, or a class of oracles. It runs in a process of its own: what it prints, and the traceback of what "
+        "it raises, is in `oracle.log` in the folder of the audit, which may hold raw rows (mode 0600). "
+        "These options are ours, all others are its keyword arguments:\n",
+        table(("option", ""), [(quoted(name), text) for name, text in oracles.PYTHON_OPTIONS.items()]),
     ]
     for transport in dict.fromkeys(map(id, oracles.SCHEMES.values())):
         parts += _transport(next(one for one in oracles.SCHEMES.values() if id(one) == transport))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from describe import declaration_of, documentation_of, fields_of, generated, method_of, parameters_of
 
 import harness
-from harness.auditing.options import OPTIONS
+from harness.auditing.config import OPTIONS
 
 # Every public name, and the methods of each class that are meant for users.
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -20,7 +20,8 @@ from describe import (
 
 import harness
 import harness.vocabulary.values
-from harness.auditing.options import ADVERSARY_KEYS, OPTIONS, sections
+from harness.auditing.config import OPTIONS, sections
+from harness.auditing.options import ADVERSARY_KEYS
 from harness.measuring.adversary import ENCODER, MODEL, PANELS, PRIOR
 from harness.measuring.divergence.naming import ALIASES, EMD, FIXED, LAWS, divergence_named
 from harness.measuring.encoding import ENCODINGS, PairEncoder, encoder_named
@@ -38,6 +39,8 @@ COLUMN_KEYS = {
     "notation": "decides cells that could be read in two ways; see below",
     "closed": "which ends belong to a range, whatever its brackets say",
     "points": "released numbers may be means or synthetic, hence other numbers than the data has",
+    "min": "the least number there may be: encodings that scale begin there (the least of the data)",
+    "max": "the greatest number there may be, likewise",
     "binning": "where the edges of `bins` are: at quantiles of the data, or equally far apart",
 }
 GROUNDS: dict[str, Any] = {

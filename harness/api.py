@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -16,28 +18,31 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from harness.auditing.config import bind, choose_adversaries, loaded
-from harness.auditing.events import Event, Examined, Selected
 from harness.auditing.journal import Journal, not_written
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
+from harness.auditing.state import AuditState
 from harness.executors import choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
+from harness.measuring.one_thread import environment_of_one_thread
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
+from harness.progress import with_progress
 from harness.report import Report
 from harness.vocabulary.dataset import Dataset, Missing
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
 from oracles import as_oracle
+from oracles.clients.isolated import ChildSettings
 
 JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "run.json"
+LOG = "oracle.log"  # what a `python:` anonymizer printed and raised: it may hold raw rows
 
 
 def audit(
@@ -68,10 +73,11 @@ def audit(
     confirm: int = 8,
     missing: Missing = "error",
     weight: str | None = None,
+    suppressed: str | Sequence[str] | None = None,
     blind: bool | None = None,
     workers: int | str = 1,
     out: str | Path | None = None,  # folder to keep everything in, and to continue in after an interruption
-    progress: bool | None = None,  # show a progress bar on standard error (None: if that is a terminal)
+    progress: bool | None = None,  # on standard error: a bar, or lines without a terminal (None: only on one)
     reveal: bool = False,  # show raw records in the summary
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
@@ -83,7 +89,7 @@ def audit(
     """
     single = {"encoder": encoder, "model": model, "prior": prior}
     single = {name: part for name, part in single.items() if part is not None}
-    dataset = _dataset(data, quasi, sensitive, missing, weight, person)
+    dataset = _dataset(data, quasi, sensitive, missing, weight, person, suppressed)
     declared = choose_adversaries(adversaries, single, panel)
     plan = Plan(
         data=dataset,
@@ -102,10 +108,36 @@ def audit(
         confirm=confirm,
         blind=blind,
     )
-    oracle = as_oracle(anonymizer)
     folder = Path(out) if out is not None else None
     source = {"address": anonymizer, "options": {}} if isinstance(anonymizer, str) else None
-    return run_audit(plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal)
+    with oracle_log(folder) as log:
+        oracle = as_oracle(anonymizer, child_settings(log))
+        return run_audit(plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal)
+
+
+@contextmanager
+def oracle_log(out: Path | None) -> Iterator[Path]:
+    """The file for what an anonymizer prints: in the folder of the audit, else one that is kept after an error only."""
+    if out is not None:
+        yield out / LOG
+        return
+    number, name = tempfile.mkstemp(prefix="harness-oracle-", suffix=".log")
+    os.close(number)
+    try:
+        yield Path(name)
+    except HarnessError as error:
+        if error.log is None:
+            Path(name).unlink(missing_ok=True)
+        raise
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    Path(name).unlink(missing_ok=True)
+
+
+def child_settings(log: Path) -> ChildSettings:
+    """How an audit has a `python:` anonymizer started: it prints to the log and computes with one thread."""
+    return ChildSettings(log, environment_of_one_thread())
 
 
 def _dataset(
@@ -115,15 +147,17 @@ def _dataset(
     missing: Missing,
     weight: str | None,
     person: str | None,
+    suppressed: str | Sequence[str] | None,
 ) -> Dataset:
     if isinstance(data, Dataset):
-        if quasi or sensitive or weight is not None or person is not None or missing != "error":
+        declared = any(option is not None for option in (weight, person, suppressed))
+        if quasi or sensitive or declared or missing != "error":
             raise InputError(
                 "data is a Dataset, which has its columns declared in its schema; leave out quasi, sensitive, person, "
-                "weight and missing, or pass the DataFrame or file itself"
+                "weight, suppressed and missing, or pass the DataFrame or file itself"
             )
         return data
-    schema = Schema(quasi, sensitive, weight, person)
+    schema = Schema(quasi, sensitive, weight, person, suppressed)
     if isinstance(data, pd.DataFrame):
         return Dataset.from_frame(data, schema, missing)
     if isinstance(data, str | Path):
@@ -157,8 +191,12 @@ def run_audit(
         executor = choose_executor(workers, in_process=oracle.card.in_process)
         journal = open_journal(plan, oracle, out, source)
         with journal or nullcontext():
-            events = with_progress(Audit(plan, oracle, executor).events(journal), progress)
-            report = Report.of(plan.spec(), events, records)
+            shown = sys.stderr.isatty() if progress is None else progress
+            known = len(journal.entries) if journal is not None else 0
+            state = AuditState(plan.spec())
+            for _ in with_progress(Audit(plan, oracle, executor).events(journal, state), shown, known):
+                pass  # the audit happens while its events are taken
+    report = Report.of(state, records)
     if out is not None:
         write_report(report, out, started, oracle)
     return report
@@ -178,24 +216,6 @@ def open_journal(
             "object a spec() that returns its parameters, or audit without a folder"
         )
     return Journal(out / JOURNAL, owner)
-
-
-def with_progress(events: Iterable[Event], progress: bool | None = None) -> Iterator[Event]:
-    """The same events, with a progress bar when somebody is there to see it."""
-    shown = sys.stderr.isatty() if progress is None else progress
-    worst, seen = 0.0, set[int]()
-    with ExitStack() as stack:
-        bar: tqdm[Any] | None = None
-        for event in events:
-            if isinstance(event, Selected) and bar is None:  # before that nobody knows how many there will be
-                bar = stack.enter_context(tqdm(total=len(event.examined), unit=" records", disable=not shown))
-            elif isinstance(event, Examined) and bar is not None:
-                worst = max([worst, *(measurement.distance for measurement in event.measurements)])
-                again = f", look {event.look}" if event.look > 1 else ""
-                bar.set_postfix_str(f"largest distance {worst:.4g}{again}", refresh=False)
-                bar.update(int(event.person not in seen))
-                seen.add(event.person)
-            yield event
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.api import audit
+from harness.render.text import wrapped
 from harness.report import Report
 from harness.synthetic_census import people
 from oracles.reference import Laplace, Mondrian
@@ -67,17 +68,17 @@ def show(say: Callable[[str], None], count: int = 1000, seed: int = 1) -> dict[s
     say("The paper's five people behind 2-anonymity (v2, Table 1)\n")
     say(five.summary())
     reports = comparison(count, seed)
-    say(f"\n\n{count} invented people, three anonymizers, one claim: no record moves the inference by 0.1 or more\n")
-    say(f"  {'anonymizer':<30} {'verdict':<14} {'at least':>9} {'at most':>9} {'mean':>9}  witness")
+    say(f"\n\n{count:,} invented people, three anonymizers, one claim: all distances are below 0.1\n")
+    say(f"  {'':<39}largest distance")
+    say(f"  {'anonymizer':<28} {'verdict':<9} {'at least':>9} {'at most':>8} {'mean':>8} {'row label':>10}")
     for name, report in reports.items():
         numbers = report.statistics()
         say(
-            f"  {name:<30} {report.verdict.outcome.name:<14} {report.verdict.at_least:>9.4g} "
-            f"{report.verdict.at_most:>9.4g} {numbers['mean']:>9.4g}  "
-            f"record {report.verdict.witness}"
+            f"  {name:<28} {report.verdict.outcome.name:<9} {report.verdict.at_least:>9.4g} "
+            f"{report.verdict.at_most:>8.4g} {numbers['mean']:>8.4g} {report.verdict.rows[0]:>10}"
         )
     say("")
     for name, report in reports.items():
-        say(f"  {name}: {report.verdict}")
+        say("\n".join(wrapped(f"  {name}: {report.verdict}", "    ")))
     say(HOW_TO_READ)
     return {"Table 1": five, **reports}

@@ -6,7 +6,7 @@ Holds plain data only, no dataset and no oracle; raw records are beside it, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +15,9 @@ from typing import Any
 import pandas as pd
 
 from harness.auditing.compile_report import FORMAT, compile_report
-from harness.auditing.events import Event
 from harness.auditing.finding import Finding, from_plain
 from harness.auditing.plan import Claim
+from harness.auditing.state import AuditState
 from harness.auditing.verdict import Outcome, Verdict
 from harness.measuring.certificate import Certificate
 from harness.render import render, text
@@ -35,14 +35,9 @@ class Report:
     records: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(
-        cls,
-        spec: Mapping[str, Any],
-        events: Iterable[Event],
-        records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None,
-    ) -> Report:
-        """The report of the plan that `spec` describes; `records` are raw rows by person, to be shown on the page."""
-        return cls(compile_report(spec, events), records or {})
+    def of(cls, state: AuditState, records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None) -> Report:
+        """The report of an audit at its end; `records` are raw rows by person, to be shown on the page."""
+        return cls(compile_report(state), records or {})
 
     @classmethod
     def load(cls, path: str | Path) -> Report:

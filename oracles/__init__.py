@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.errors import InputError, did_you_mean, nearest
 from harness.vocabulary.loading import find_object, is_importable_name
-from harness.vocabulary.oracle import Oracle
+from harness.vocabulary.oracle import Card, Oracle
 
-__all__ = ["as_oracle", "open", "options_beside"]
+if TYPE_CHECKING:
+    from oracles.clients.isolated import ChildSettings
+
+__all__ = ["as_oracle", "open", "open_with", "options_beside", "options_of_identity"]
 
 Opener = Callable[[str, dict[str, Any]], Oracle]
 
@@ -29,6 +32,16 @@ WRAPPER_OPTIONS: dict[str, str] = {
     "replay": "file of recorded answers to use instead of the oracle, which is not even connected to",
 }
 RECORDINGS = ("record", "replay")
+# The options of `python:` itself; all others are keyword arguments of the anonymizer.
+PYTHON_OPTIONS: dict[str, str] = {
+    "timeout": "seconds that one call may take; the process of the anonymizer is then ended (300)",
+    "attempts": "how often a question is asked when the process of the anonymizer ends by itself (4)",
+    "record": WRAPPER_OPTIONS["record"],
+    "replay": WRAPPER_OPTIONS["replay"],
+    "arguments": "table of keyword arguments of the anonymizer, where one of them has the name of an option of ours",
+}
+# How an oracle is asked, not which one it is: an audit may go on with others.
+MANNERS = ("timeout", "attempts", "per_second", "concurrency", "record")
 TLS_FILES = ("ca", "cert", "key")
 
 
@@ -50,7 +63,14 @@ def open(address: str, **options: Any) -> Oracle:
     An entry point of the group `harness.oracles` adds a scheme of its name: a callable that is given what stands
     behind the colon and the options, or a Transport. It has the options of WRAPPER_OPTIONS, as all others have.
     """
+    return open_with(address, options)
+
+
+def open_with(address: str, options: dict[str, Any], settings: ChildSettings | None = None) -> Oracle:
+    """The same; `settings` say where a `python:` anonymizer prints to, and in which environment it computes."""
     transport, rest = _transport(address), address.partition(":")[2]
+    if transport is _PYTHON:
+        return _isolated(rest, options, settings)
     rest = address if transport.whole else rest
     return _wrapped(transport.opens, address, rest, options) if transport.wrapped else transport.opens(rest, options)
 
@@ -64,6 +84,11 @@ def options_beside(folder: Path, address: str, options: Mapping[str, Any]) -> di
     return {**place, **options, **files}
 
 
+def options_of_identity(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that tell one oracle from another, for the journal of an audit."""
+    return {name: value for name, value in options.items() if name not in MANNERS}
+
+
 def _transport(address: str) -> Transport:
     scheme, colon, _ = address.partition(":")
     if colon and scheme in SCHEMES:
@@ -71,7 +96,8 @@ def _transport(address: str) -> Transport:
     plugins = {entry.name: entry for entry in entry_points(group="harness.oracles")}
     if not colon or scheme not in plugins:
         known = did_you_mean(scheme, [*SCHEMES, *plugins])
-        raise InputError(f"oracle address {address!r} has no known scheme; {known}")
+        form = "" if colon else "; expected one such as python:module:function or https://host"
+        raise InputError(f"oracle address {address!r} has no known scheme{form}; {known}")
     plugin = plugins[scheme].load()
     return plugin if isinstance(plugin, Transport) else Transport(plugin)
 
@@ -85,19 +111,22 @@ def _wrapped(make: Opener, address: str, rest: str, options: dict[str, Any]) -> 
     own = {name: value for name, value in options.items() if name not in WRAPPER_OPTIONS}
     if chosen["replay"] is not None:
         return Counting(Replaying(chosen["replay"]))
-    timeout = own.get("timeout", 1)
-    if not isinstance(timeout, int | float) or not timeout > 0:
-        raise InputError(f"{address}: timeout must be a positive number of seconds, not {timeout!r}")
+    _check_timeout(address, own.get("timeout", 1))
     attempts = 4 if chosen["attempts"] is None else chosen["attempts"]
     oracle = open_with_retries(lambda: make(rest, dict(own)), attempts)
     oracle = Retrying(Breaker(Paced(oracle, chosen["per_second"], chosen["concurrency"])), attempts)
     return Counting(oracle if chosen["record"] is None else Recording(oracle, chosen["record"]))
 
 
-def as_oracle(anonymizer: Any) -> Oracle:
-    """The oracle that an oracle, an address or a callable stands for."""
+def _check_timeout(address: str, timeout: Any) -> None:
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise InputError(f"{address}: timeout must be a positive number of seconds, not {timeout!r}")
+
+
+def as_oracle(anonymizer: Any, settings: ChildSettings | None = None) -> Oracle:
+    """The oracle that an oracle, an address or a callable stands for; a callable is called in this process."""
     if isinstance(anonymizer, str):
-        return open(anonymizer)
+        return open_with(anonymizer, {}, settings)
     if isinstance(anonymizer, Oracle) and not inspect.isclass(anonymizer):
         return anonymizer
     if inspect.isclass(anonymizer) and hasattr(anonymizer, "answer"):
@@ -109,22 +138,82 @@ def as_oracle(anonymizer: Any) -> Oracle:
     raise InputError(f"expected a callable f(df) -> df, an oracle or an address, not a {type(anonymizer).__name__}")
 
 
-def _python(rest: str, options: dict[str, Any]) -> Oracle:
-    """`pkg.mod:name`: a callable (options become keyword arguments) or an Oracle class (options construct it)."""
+def _isolated(rest: str, options: dict[str, Any], settings: ChildSettings | None) -> Oracle:
+    """`python:pkg.mod:name` in a process of its own, with what PYTHON_OPTIONS say."""
+    from oracles.clients.isolated import Isolated, Opening
+    from oracles.middleware import Counting, Retrying
+    from oracles.recording import Recording, Replaying
+
+    address = f"python:{rest}"
+    if options.get("replay") is not None:
+        return Counting(Replaying(options["replay"]))
+    if not is_importable_name(rest):
+        hint = " (a module's name, without its folder and .py)" if ".py" in rest or "/" in rest else ""
+        raise InputError(f"{address} does not name a callable; expected python:package.module:name{hint}")
+    timeout, attempts = options.get("timeout", 300.0), options.get("attempts", 4)
+    _check_timeout(address, timeout)
+    own, taken = _arguments(address, options)
+    oracle: Oracle = Retrying(Isolated(Opening(rest, own, taken), timeout=timeout, settings=settings), attempts)
+    return oracle if options.get("record") is None else Recording(oracle, options["record"])
+
+
+def _arguments(address: str, options: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The keyword arguments of the anonymizer, and the names among our options that might be meant for it too."""
+    inner = options.get("arguments", {})
+    if not isinstance(inner, dict):
+        raise InputError(f"{address}: arguments must be a table of keyword arguments, not {inner!r}")
+    outer = {name: value for name, value in options.items() if name not in PYTHON_OPTIONS}
+    twice = next((name for name in outer if name in inner), None)
+    if twice is not None:
+        raise InputError(f"{address}: {twice!r} is given twice, as an option and under arguments; leave one out")
+    ours = tuple(name for name in options if name in PYTHON_OPTIONS)
+    return {**outer, **inner}, () if "arguments" in options else ours
+
+
+def python_oracle(rest: str, arguments: Mapping[str, Any], taken: Sequence[str] = ()) -> Oracle:
+    """`pkg.mod:name` in this process: a callable (with keyword arguments) or an Oracle class (which they construct).
+
+    `taken` are names of our own options that were given too: an anonymizer that has one of them as well is refused.
+    """
     from oracles.clients.local import Local
 
-    if not is_importable_name(rest):
-        raise InputError(f"python:{rest} does not name a callable; expected python:package.module:name")
-    target = find_object(rest, f"python:{rest}")
-    if inspect.isclass(target) and hasattr(target, "answer"):
-        return _constructed(target, options, f"python:{rest}")
-    if isinstance(target, Oracle):
-        if options:
-            raise InputError(f"python:{rest} is an oracle already made; it takes no options")
-        return target
+    address = f"python:{rest}"
+    target = find_object(rest, address)
+    if isinstance(target, Oracle) and not inspect.isclass(target):
+        if arguments:
+            raise InputError(f"{address} is an oracle already made; it takes no arguments: {', '.join(arguments)}")
+        return _with_card(target, address)
     if not callable(target):
-        raise InputError(f"python:{rest} is a {type(target).__name__}; expected a callable or an Oracle class")
-    return Local(target, options)
+        raise InputError(f"{address} is a {type(target).__name__}; expected a callable or an Oracle class")
+    parameters = _parameters(target)
+    for name in taken:
+        if name in parameters:
+            raise InputError(
+                f"{address}: {name} may be an option of python: or the anonymizer's own parameter; write "
+                f"arguments = {{ {name} = … }} for its own, and arguments = {{}} beside {name} for ours"
+            )
+    unknown = next((name for name in arguments if name in WRAPPER_OPTIONS and name not in parameters), None)
+    if unknown is not None:
+        raise InputError(
+            f"{address}: {unknown} is an option of commands and servers (cmd:, http:, grpc:), not of python:; "
+            f"python: has {', '.join(PYTHON_OPTIONS)}"
+        )
+    try:
+        is_class = inspect.isclass(target) and hasattr(target, "answer")
+        return _constructed(target, dict(arguments), address) if is_class else Local(target, arguments)
+    except InputError as error:
+        unknown = next((name for name in arguments if name not in parameters), None)
+        if unknown is None:
+            raise
+        ours = f"{nearest(unknown, PYTHON_OPTIONS)}options of python: itself: {', '.join(PYTHON_OPTIONS)}"
+        raise InputError(f"{error} ({ours})") from None
+
+
+def _parameters(target: Any) -> Collection[str]:
+    try:
+        return inspect.signature(target).parameters
+    except (TypeError, ValueError):  # a builtin
+        return ()
 
 
 def _reference(rest: str, options: dict[str, Any]) -> Oracle:
@@ -175,6 +264,15 @@ def _constructed(kind: type, options: dict[str, Any], address: str) -> Oracle:
         hint = did_you_mean(wrong, known) if known else "it takes none"
         raise InputError(f"{address}: the options do not fit: {error}; {hint}") from None
     oracle: Oracle = kind(**options)
+    return _with_card(oracle, address)
+
+
+def _with_card(oracle: Oracle, address: str) -> Oracle:
+    if not isinstance(oracle, Oracle):
+        missing = next(name for name in ("card", "answer", "close") if not hasattr(oracle, name))
+        raise InputError(f"{address}: an oracle needs card, answer and close, and {missing} is missing")
+    if not isinstance(oracle.card, Card):
+        raise InputError(f"{address}: its card is a {type(oracle.card).__name__}; expected a harness.Card")
     return oracle
 
 
@@ -201,8 +299,9 @@ _WEB = Transport(
 _GRPC = Transport(
     _grpc, forms={"grpc://…, grpcs://…": ("oracles.clients.grpc:GrpcOracle",)}, files=TLS_FILES, whole=True
 )
+_PYTHON = Transport(lambda rest, options: _isolated(rest, options, None), files=RECORDINGS, wrapped=False)
 SCHEMES: dict[str, Transport] = {
-    "python": Transport(_python, wrapped=False),
+    "python": _PYTHON,
     "reference": Transport(_reference, wrapped=False),
     "cmd": _CMD,
     "http": _WEB,

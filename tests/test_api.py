@@ -13,13 +13,6 @@ from tests.anonymizers import chunks
 from tests.small_audits import audit
 
 
-def test_a_progress_bar_counts_the_records_and_shows_the_largest_distance(capsys: pytest.CaptureFixture[str]) -> None:
-    report = audit(chunks, progress=True)
-    shown = capsys.readouterr().err
-    assert "30/30" in shown
-    assert f"largest distance {report.verdict.epsilon:.4g}" in shown
-
-
 def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
     audit(chunks)
     assert capsys.readouterr() == ("", "")

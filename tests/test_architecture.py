@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 # A harness file imports only files above it; the files of one package named here are free among themselves.
 ORDER = [
     "vocabulary.errors", "vocabulary.error_codes", "vocabulary.plain_numbers", "vocabulary.origin",
-    "vocabulary.persons", "vocabulary.loading", "vocabulary.values",
+    "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
     "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
     "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds", "measuring.divergence",
@@ -20,13 +20,14 @@ ORDER = [
     "measuring.privacy_claim", "measuring.independence",
     "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
-    "auditing.options", "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
+    "auditing.options", "auditing.vacuous",
+    "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
     "auditing.measure", "auditing.select", "auditing.examine", "auditing.oracle_identity",
     "auditing.state", "auditing.plain_differences", "auditing.journal", "auditing.draw_store", "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.verdict", "auditing.compile_report", "auditing.verify",
-    "glossary", "render", "report", "synthetic_census", "api", "demo", "cli",
+    "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
 KNOW_THE_ORACLES = {"api", "demo", "cli"}

@@ -140,7 +140,8 @@ def test_two_runs_on_one_journal_the_second_is_refused(folder: Path, paused_audi
 def test_the_demo_shows_the_papers_table_and_three_verdicts(tmp_path: Path) -> None:
     run = run_harness("demo", "--people", "60", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
-    assert "VIOLATED: record 0 moves the inference about itself by 1; the claim allows less than 0.5" in run.stdout
+    assert "VIOLATED: the record with row label 0 moves the inference about itself by 1; the\n" in run.stdout
+    assert max(len(line) for line in run.stdout.splitlines()) <= 80
     for name in ("Mondrian, k = 5", "Mondrian, ℓ = 3", "Laplace, noise_epsilon = 0.1"):
         assert name in run.stdout
 
@@ -162,7 +163,7 @@ def test_verify_recomputes_the_verdict_from_the_journal_alone(folder: Path) -> N
     (folder / "people.csv").unlink()
     run = run_harness("verify", "out", cwd=folder)
     assert run.returncode == 0
-    assert "VIOLATED: record 0 moves the inference about itself by 1" in run.stdout
+    assert "VIOLATED: the record on line 2 of people.csv moves the inference about itself by 1" in run.stdout
 
 
 def test_verify_refuses_an_edited_journal_and_names_the_line(folder: Path) -> None:

@@ -52,7 +52,7 @@ def test_an_edited_summary_is_refused_with_its_line(folder: Path) -> None:
         (good.replace("VIOLATED", "HOLDS", 1), 1),
         (good.replace("\n", "   {'all': 'is well'}\n", 1), 1),
         (good + "all is well\n", len(good.splitlines()) + 1),
-        (good.rpartition("\n  - ")[0], len(good.splitlines())),
+        (good.rstrip("\n").rpartition("\n")[0], len(good.splitlines())),
     ):
         path.write_text(edited)
         with pytest.raises(harness.JournalError, match=rf"summary.txt, line {line}: "):
@@ -139,3 +139,16 @@ def test_a_journal_written_anew_with_impossible_content_is_refused(
             journal.append(line)
     with pytest.raises(harness.JournalError, match="holds what no audit writes"):
         check_folder(folder)
+
+
+def test_a_summary_with_raw_records_may_not_be_edited_beside_them(tmp_path: Path) -> None:
+    audit(chunks, out=tmp_path, reveal=True)
+    path = tmp_path / "summary.txt"
+    good = path.read_text()
+    number = next(number for number, line in enumerate(good.splitlines(), start=1) if "   {" in line)
+    for wrong in (good.replace("row label ", "row label 9", 2), good.replace(" with, ", " with and ", 1)):
+        path.write_text(wrong)
+        with pytest.raises(harness.JournalError, match=r"summary.txt, line \d+: "):
+            check_folder(tmp_path)
+    path.write_text(good.replace("'sex': ", "'gender': "))
+    assert f"summary.txt, line {number}" not in said(tmp_path)

@@ -61,8 +61,8 @@ def test_the_summary_begins_with_the_verdict_and_names_the_worst_record(report: 
     summary = report.summary()
     assert summary.startswith(report.verdict.outcome.name)
     worst = max(report.findings, key=lambda finding: finding.distance)
-    assert f"\n  {worst.rows[0]:>10}  " in summary
-    assert "30 of 30 records, exact" in summary
+    assert f"row label {worst.rows[0]}" in summary
+    assert "30 of 30 records; nothing is random: distances are exact" in summary
     assert str(report) == summary
 
 
@@ -77,8 +77,8 @@ def test_statistics_are_those_of_the_distances(report: harness.Report) -> None:
 
 def test_the_summary_of_a_randomized_audit_names_draws_floor_and_coupling() -> None:
     report = audit(Laplace(noise_epsilon=1.0), draws=50)
-    assert "50 draws a side" in report.summary()
-    assert "sampling noise alone would show" in report.summary()
+    assert "50 draws with and without each" in report.summary()
+    assert "sampling noise alone would show" in report.render("details")
     assert any("same seeds" in line for line in report.assumptions)
     assert any("union bound" in line for line in report.assumptions)
 
@@ -96,8 +96,7 @@ def test_dropped_rows_are_reported() -> None:
     data = table().astype({"age": float})
     data.loc[3, "age"] = None
     assert any(
-        "1 rows with missing values were left out" in line
-        for line in audit(lambda d: d, data, missing="drop").assumptions
+        "1 row with missing cells was left out" in line for line in audit(lambda d: d, data, missing="drop").assumptions
     )
 
 

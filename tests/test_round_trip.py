@@ -89,7 +89,7 @@ def test_reports_with_failures_own_parts_and_declared_columns_keep_the_schema() 
             raise ValueError("never")
 
     sex = {"kind": "category", "hierarchy": {"*": ["F", "M"]}}
-    age = {"kind": "number", "bins": 3, "edge": "left"}
+    age = {"kind": "number", "bins": 3, "edge": "left", "min": 0, "max": 120.5}
     own = FromFormula("own", "a distance of mine", lambda p, q: 0.0)
     options: list[dict[str, Any]] = [
         {"model": Failing()}, {"quasi": {"age": age, "sex": sex}}, {"distance": own},

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from harness.auditing.events import Event, OracleProfile, Selected
+from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
 from harness.auditing.plan import Claim
@@ -24,6 +24,7 @@ from harness.auditing.verdict import JudgingContext, Pair, Verdict, judge_pairs,
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
+from harness.vocabulary.persons import RowNames, person_in_words
 from harness.vocabulary.plain_numbers import plain_number
 
 FORMAT = 2  # of report.json
@@ -33,10 +34,9 @@ ALL_VECTORS, WORST_VECTORS = 1_000, 100  # findings of a pair with vectors: all 
 Plain = dict[str, Any]
 
 
-def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
+def compile_report(state: AuditState) -> Plain:
     """The report of an audit that has come to its end."""
-    state = AuditState.fold(spec, events)
-    profile, selected = state.profile, state.selected
+    spec, profile, selected = state.spec, state.profile, state.selected
     if profile is None or selected is None:
         raise JournalError("the audit had not begun to examine records; run the same command again to continue")
     if state.missing or state.closed is None:
@@ -49,6 +49,7 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
         random=frozenset(selected.random),
         coupled=profile.coupled,
         unit="record" if spec["data"]["person"] is None else "person",
+        rows=RowNames(**spec["data"]["source"]),
         unprovable=frozenset(
             secret["name"]
             for secret, divergence in zip(spec["secrets"], spec["divergence"], strict=True)
@@ -56,6 +57,8 @@ def compile_report(spec: Mapping[str, Any], events: Iterable[Event]) -> Plain:
         ),
         confirmed=None if state.confirmed is None else _with_duplicates(state.confirmed.persons, selected),
         doubts=state.doubts,
+        uninformed=state.uninformed,
+        says_if_random=profile.says_if_random,
     )
     verdicts = judge_pairs(findings, state.claim, context)
     groups = {pair: [one for one in findings if (one.adversary, one.secret) == pair] for pair in verdicts}
@@ -237,7 +240,7 @@ def _notes(state: AuditState, results: Sequence[Plain], context: JudgingContext)
         for note, count in state.notes.items()
         if note not in at_first
     ]
-    return [*at_first, *sorted(later), *_uncovered(results, context), *_refuted(state.claim, results, context)]
+    return [*at_first, *sorted(later), *_uncovered(results, context), *_refuted(state, results, context)]
 
 
 def _uncovered(results: Sequence[Plain], context: JudgingContext) -> list[str]:
@@ -254,14 +257,16 @@ def _uncovered(results: Sequence[Plain], context: JudgingContext) -> list[str]:
     return notes
 
 
-def _refuted(claim: Claim, results: Sequence[Plain], context: JudgingContext) -> list[str]:
+def _refuted(state: AuditState, results: Sequence[Plain], context: JudgingContext) -> list[str]:
     """A claim of differential privacy that the draws contradict."""
     losses = [result["privacy_loss"] for result in results if result.get("privacy_loss")]
+    refuted = [loss for loss in losses if loss["refuted"]]
+    rows = {finding.person: finding.rows for finding in state.all_findings()} if refuted else {}
     return [
-        f"the oracle claims differential privacy with {_noise(loss)}, but {context.unit} "
-        f"{loss['witness']} shows at least {loss['at_least']:.3g} ({percent(claim.confidence)} confidence)"
-        for loss in losses
-        if loss["refuted"]
+        f"the oracle claims differential privacy with {_noise(loss)}, but "
+        f"{person_in_words(loss['witness'], rows[loss['witness']], context.rows, is_record=context.unit == 'record')} "
+        f"shows at least {loss['at_least']:.3g} ({percent(state.claim.confidence)} confidence)"
+        for loss in refuted
     ]
 
 
@@ -316,8 +321,9 @@ def _assumptions(
     )
     if data["dropped"]:
         lines.append(
-            f"{data['dropped']} rows with missing values were left out, {data['rows']} remain; rows are named as in "
-            "the source"
+            f"{data['dropped']} row{'' if data['dropped'] == 1 else 's'} with missing cells "
+            f"{'was' if data['dropped'] == 1 else 'were'} left out, {data['rows']} remain; rows are named as in the "
+            "source"
         )
     if len(selected.examined) < len(selected.persons):
         lines.append(

@@ -10,16 +10,20 @@ from typing import Any
 
 import pandas as pd
 
-from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, PLAN, is_as_expected, sections
+from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, SUBJECT, Option, is_as_expected, options_of
 from harness.auditing.plan import Claim, Plan
 from harness.measuring.adversary import Adversary, adversary_from, panel_named
 from harness.measuring.divergence import divergence_named
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.files import not_utf_8
 from harness.vocabulary.loading import is_importable_name, load_object
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
+
+PLAN = options_of(Plan)  # passed on to the Plan as they are
+OPTIONS = (*SUBJECT, *PLAN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +50,22 @@ def load(path: str | Path) -> AuditFile:
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+        return tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: {not_utf_8(content.splitlines())}") from None
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from None
+
+
+def sections() -> dict[str, dict[str, Option]]:
+    """All options by section and name."""
+    grouped: dict[str, dict[str, Option]] = {}
+    for option in OPTIONS:
+        grouped.setdefault(option.section, {})[option.name] = option
+    return grouped
 
 
 def _check(content: Mapping[str, Any]) -> None:
@@ -69,6 +84,8 @@ def _check(content: Mapping[str, Any]) -> None:
         for option in options.values():
             if option.required and option.name not in content.get(section, {}):
                 raise InputError(f"[{section}] {option.name} is missing; it must be {option.expected}")
+            if option.required and content[section][option.name] == "":
+                raise InputError(f"[{section}] {option.name} is an empty text")
 
 
 def _check_keys(where: str, options: Mapping[str, Any], expected: Mapping[str, str]) -> None:
@@ -151,7 +168,9 @@ def loaded(declaration: Any) -> Any:
 
 def _dataset(path: Path, options: Mapping[str, Any]) -> Dataset:
     quasi = [Column.of(name, declaration, path.parent) for name, declaration in options["quasi"].items()]
-    schema = Schema(quasi, options["sensitive"], options.get("weight"), options.get("person"))
+    schema = Schema(
+        quasi, options["sensitive"], options.get("weight"), options.get("person"), options.get("suppressed")
+    )
     marks = options.get("missing_values", [""])
     missing: Missing = options.get("missing", "error")
     marks = [marks] if isinstance(marks, str) else marks

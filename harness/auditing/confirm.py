@@ -84,7 +84,7 @@ def agree(measurements: Iterable[Measurement], findings: Mapping[tuple[int, int]
     """Whether measurements made again show the predictions that the findings, by adversary and secret, rest on."""
     again = {(one.adversary, one.secret, one.row): one for one in measurements}
     for (adversary, secret), finding in findings.items():
-        one = again.get((adversary, secret, finding.row or 0))
+        one = again.get((adversary, secret, int(finding.row or 0)))
         if one is None:
             continue
         if (one.failure is None) != (finding.failure is None):

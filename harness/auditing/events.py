@@ -27,6 +27,7 @@ from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
 from harness.vocabulary.errors import JournalError, did_you_mean
 from harness.vocabulary.oracle import Card
+from harness.vocabulary.persons import RowName
 from harness.vocabulary.plain_numbers import plain_number
 
 EARLY, LATE = "early", "late"  # draws of f(D) that are compared
@@ -45,6 +46,7 @@ class OracleProfile:
     notes: tuple[str, ...]
     first: str  # digest of the first answer, to recognise the oracle by
     doubts: tuple[str, ...] = ()  # why no verdict but INCONCLUSIVE can rest on its answers
+    says_if_random: bool = True  # else that f is deterministic rests on equal answers to equal questions alone
     shuffles: bool = False  # equal answers come with their rows in different orders, which must not matter
 
 
@@ -86,7 +88,7 @@ class Selected:
     persons: tuple[int, ...]  # all that findings will speak of
     random: tuple[int, ...]  # those of them drawn at random, who stand for the others
     duplicates: tuple[tuple[int, ...], ...]  # equal persons, of whom only the first is examined; () when none are
-    rows: tuple[tuple[int, ...], ...] | None  # rows of the source of each person; None: person and row are one
+    rows: tuple[tuple[RowName, ...], ...] | None  # rows of the source of each person; None: the first + her number
     adversaries: tuple[str, ...]
     exact: tuple[bool, ...]  # per adversary: chance plays no part
     looks: tuple[Look, ...]

@@ -227,7 +227,11 @@ class Examination:
     def _named(self, person: int) -> str:
         data = self.plan.data
         rows = [data.row(row) for row in data.rows_of(person)]
-        return person_in_words(person, rows, is_record=data.persons is None)
+        return person_in_words(person, rows, data.source.kind, is_record=data.persons is None)
+
+    def item_in_words(self, persons: tuple[int, ...]) -> str:
+        """A work item as errors name it: whom it is about."""
+        return ", ".join(map(self._named, persons))
 
     def _microdata(self, number: int, table: Table, what: str) -> Microdata:
         try:

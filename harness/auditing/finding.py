@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from harness.auditing.events import Measurement, Vector
 from harness.auditing.plan import Claim
 from harness.measuring.tail import Limits
+from harness.vocabulary.persons import RowName
 from harness.vocabulary.plain_numbers import plain_number
 
 Number = TypeVar("Number", int, float)
@@ -25,7 +26,7 @@ class Finding:
     """How far a person's own rows moved the inference about her."""
 
     person: int
-    rows: tuple[int, ...]  # of the source
+    rows: tuple[RowName, ...]  # of the source, by name: lines of a CSV file, labels of an index
     adversary: str
     secret: str
     distance: float
@@ -37,7 +38,7 @@ class Finding:
     draws: int = 1  # of the look that produced it, a side
     drawn: int = 1  # of all looks, a side
     look: int = 1  # number of the look (1, 2, …) that produced it
-    row: int | None = None  # row of the source that has this distance, and that the vectors are of
+    row: RowName | None = None  # row of the source that has this distance, and that the vectors are of
     present: Vector | None = ()  # M(qⁱ), the mean when there are draws; None where a large report left it out
     absent: Vector | None = ()  # M⁻ⁱ(qⁱ)
     per_value: Vector | None = ()

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from harness.auditing.plain_differences import plain_differences
-from harness.vocabulary.errors import JournalError
+from harness.vocabulary.errors import JournalError, why_not_written
 
 Entry = dict[str, Any]
 START = "0" * 64
@@ -37,7 +37,7 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file: BinaryIO = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")  # noqa: SIM115
         except OSError as error:
-            raise JournalError(f"{path}: cannot be written: {error.strerror}; choose another --out") from None
+            raise JournalError(why_not_written(path, error)) from None
         self._synced = time.monotonic()
         try:
             self._take()

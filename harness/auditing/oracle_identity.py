@@ -36,7 +36,15 @@ DEEPEST = 8  # parts of parts of parts
 def oracle_identity(oracle: Oracle, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What a journal says of its oracle; `source` is its address with its options, where it was opened by one."""
     said = {"name": oracle.card.name, "version": oracle.card.version, **(source or {})}
-    return {**said, "identity": identity(oracle)} if source is None or oracle.card.in_process else said
+    return {**said, "identity": _identity_inside(oracle)} if source is None or oracle.card.in_process else said
+
+
+def _identity_inside(oracle: Any) -> Any:
+    """The identity of an oracle that may be held by another process, and then looked at there."""
+    inner = oracle
+    while hasattr(inner, "inner"):
+        inner = inner.inner
+    return inner.inspect_inside(identity) if hasattr(inner, "inspect_inside") else identity(oracle)
 
 
 def identity(thing: Any) -> Any:

@@ -12,6 +12,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from harness.auditing.options import ALL_OR_WHOLE, TEXT, TRUTH, WHOLE, options_of, plan_option
+from harness.auditing.vacuous import (
+    require_different_values,
+    require_open_minds,
+    require_others,
+    require_reachable,
+)
 from harness.measuring.adversary import Adversary, adversary_from, with_unique_names
 from harness.measuring.divergence import Declared, Divergence, divergence_named, own_object, reach
 from harness.measuring.privacy_claim import PrivacyClaim
@@ -20,11 +27,14 @@ from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.plain_numbers import plain_number
+from harness.vocabulary.release import require_clear_signs
 
 Pairs = Literal["seeds", "independent"]
 
 DEFAULT_DRAWS = 500  # of a randomized f when the plan names no number
 MODEL_DRAWS = 25  # of a randomized adversary behind a deterministic f, likewise
+ADAPTIVE = "adaptive"  # what the specification says of draws whose number is not fixed
+SHOWN_BY_DRAWS: dict[str, Any] = {}  # the specification has no entry of its own for such an option
 AS_RELEASED = "as released"  # the only adversary of an oracle that releases predictions
 
 
@@ -39,7 +49,8 @@ class Claim:
     def __post_init__(self) -> None:
         _require("epsilon", self.epsilon, "a positive number", lambda number: 0 < number < float("inf"))
         _require("delta", self.delta, "a probability from 0 to below 1", lambda number: 0 <= number < 1)
-        _require("confidence", self.confidence, "a probability between 0 and 1", lambda number: 0 < number < 1)
+        expected = "a probability from 0.5 to below 1: less proves nothing"
+        _require("confidence", self.confidence, expected, lambda number: 0.5 <= number < 1)
 
 
 def _require(name: str, value: object, expected: str, good: Callable[[Any], bool], kind: type = Real) -> None:
@@ -67,17 +78,64 @@ class Plan:
     claim: Claim
     adversaries: tuple[Adversary, ...] = field(default_factory=lambda: (adversary_from({}),))
     divergence: Declared = field(default_factory=lambda: divergence_named("sum"))
-    joint: bool = False  # several sensitive columns are inferred as one joint value, not each for itself
-    draws: int | None = None  # None: one if nothing is random, else DEFAULT_DRAWS or MODEL_DRAWS
-    seed: int = 0
-    records: Literal["all"] | int = "all"  # or how many persons, chosen at random
-    budget: int | None = None  # calls of the anonymizer to spend on the riskiest persons and some at random
-    adaptive: bool = False  # draw in looks, and no longer than a person needs
-    randomized: bool = False  # f is drawn even if its card says that it is deterministic
-    pairs: Pairs = "seeds"  # draws that make a pair: of equal seeds where f honours them
     privacy: PrivacyClaim | None = None  # the differential privacy that f is said to have; None: what its card says
-    confirm: int = 8  # questions about persons that a deterministic f is asked again before the verdict
-    blind: bool | None = None  # send D⁻ⁱ as just another table; None: unless f runs in this process
+    joint: bool = plan_option(
+        "data",
+        TRUTH,
+        "infer several sensitive columns as one joint value (false: each for itself)",
+        {"type": "boolean"},
+        False,
+    )
+    draws: int | None = plan_option(
+        "run",
+        WHOLE,
+        f"draws a side where chance plays a part ({DEFAULT_DRAWS} of a randomized anonymizer, "
+        f"{MODEL_DRAWS} of a randomized adversary behind a deterministic one)",
+        {"anyOf": [{"type": "integer"}, {"type": "null"}, {"const": ADAPTIVE}]},
+        None,
+    )
+    seed: int = plan_option("run", WHOLE, "seed of all random draws (default 0)", {"type": "integer", "minimum": 0}, 0)
+    records: Literal["all"] | int = plan_option(
+        "run",
+        ALL_OR_WHOLE,
+        'how many persons to examine, drawn at random ("all")',
+        {"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1}]},
+        "all",
+    )
+    budget: int | None = plan_option(
+        "run",
+        WHOLE,
+        "calls of the anonymizer to spend, half on random persons, half on the riskiest",
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]},
+        None,
+    )
+    adaptive: bool = plan_option(
+        "run", TRUTH, "draw in looks, and no longer than a person needs (false)", SHOWN_BY_DRAWS, False
+    )
+    randomized: bool = plan_option(
+        "run", TRUTH, "draw f even if its card says that it is deterministic (false)", {"type": "boolean"}, False
+    )
+    pairs: Pairs = plan_option(
+        "run",
+        TEXT,
+        'draws that make a pair: of equal "seeds" where f honours them, or "independent"',
+        {"enum": list(get_args(Pairs))},
+        "seeds",
+    )
+    confirm: int = plan_option(
+        "run",
+        WHOLE,
+        "questions about persons that a deterministic f is asked again at the end (8)",
+        {"type": "integer", "minimum": 2},
+        8,
+    )
+    blind: bool | None = plan_option(
+        "run",
+        TRUTH,
+        "f gets D without the person as just another table (true over a network)",
+        {"type": ["boolean", "null"]},
+        None,
+    )
 
     def __post_init__(self) -> None:
         people = self.data.population
@@ -101,6 +159,11 @@ class Plan:
             raise InputError("no adversary is declared; name at least one encoder and model, or leave the default")
         bound = (adversary.for_data(self.data, self.secrets) for adversary in self.adversaries)
         object.__setattr__(self, "adversaries", with_unique_names(bound))
+        require_clear_signs(self.data)
+        require_others(self.data)
+        require_different_values(self.data, self.secrets)
+        require_reachable(self.claim.epsilon, self.secrets, self.divergences)
+        require_open_minds(self.adversaries, self.data, self.secrets)
 
     @cached_property
     def secrets(self) -> tuple[Secret, ...]:
@@ -209,6 +272,7 @@ class Plan:
                 "digest": self.data.digest,
                 "rows": self.data.size,
                 "dropped": self.data.dropped,
+                "source": self.data.source.kind.plain(),
                 "rows_digest": self.data.rows_digest,
                 "person": schema.person,
                 "population": self.data.population,
@@ -216,9 +280,9 @@ class Plan:
             },
             "quasi": [{"name": column.name, **column.summary()} for column in schema.quasi],
             "sensitive": [column.name for column in schema.sensitive],
-            "joint": self.joint,
             "secrets": [{"name": secret.name, "values": list(secret.labels)} for secret in self.secrets],
             "weight": schema.weight,
+            "suppressed": None if schema.suppressed is None else list(schema.suppressed),
             "claim": {
                 "epsilon": self.claim.epsilon,
                 "delta": self.claim.delta,
@@ -226,15 +290,9 @@ class Plan:
             },
             "adversaries": [specification(adversary) for adversary in self.adversaries],
             "divergence": [self._divergence_spec(divergence) for divergence in self.divergences],
-            "draws": "adaptive" if self.adaptive else self.draws,
-            "seed": self.seed,
-            "records": self.records,
-            "budget": self.budget,
-            "blind": self.blind,
-            "randomized": self.randomized,
-            "pairs": self.pairs,
             "privacy": None if self.privacy is None else asdict(self.privacy),
-            "confirm": self.confirm,
+            **{option.name: getattr(self, option.name) for option in options_of(Plan) if option.plan},
+            "draws": ADAPTIVE if self.adaptive else self.draws,
         }
 
     def _divergence_spec(self, divergence: Divergence) -> dict[str, Any]:

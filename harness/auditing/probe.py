@@ -69,6 +69,7 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
         (*notes, *reading.notes),
         answers[0].digest,
         reading.doubts,
+        says_if_random=oracle.card.randomized is not None,
         shuffles=any(len({one.in_order for one in equal if one is not None}) > 1 for equal in (answers, smaller)),
     )
 

@@ -59,9 +59,12 @@ class Audit:
     oracle: Oracle
     executor: Mapper = field(default_factory=Serial)
 
-    def events(self, journal: Journal | None = None) -> Generator[Event, None, None]:
-        """Everything that happened so far and everything that happens from now on, to the end of the audit."""
-        state = AuditState(self.plan.spec())
+    def events(self, journal: Journal | None = None, state: AuditState | None = None) -> Generator[Event, None, None]:
+        """Everything that happened so far and everything that happens from now on, to the end of the audit.
+
+        All of it is added to `state`, a new one of this plan unless it is given.
+        """
+        state = state or AuditState(self.plan.spec())
         for line in journal.entries if journal is not None else ():
             event = from_entry(line)
             state.add(event)
@@ -227,7 +230,7 @@ class _Run:
             for (of, adversary, secret), finding in self.state.findings.items()
             if of == person
         }
-        return agree(examination.examine_again(person, next(iter(findings.values())).row or 0), findings)
+        return agree(examination.examine_again(person, int(next(iter(findings.values())).row or 0)), findings)
 
     def _draws_again(self, number: int) -> bool:
         """Whether f(D) is what it was when it was drawn."""

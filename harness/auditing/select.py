@@ -26,6 +26,7 @@ from harness.measuring.divergence import Divergence, upper_of
 from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
+from harness.vocabulary.persons import RowName
 from harness.vocabulary.release import Microdata
 
 FEWEST = 20  # draws of a first look
@@ -196,9 +197,9 @@ def equal_persons(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[int, .
     return tuple(tuple(members) for members in groups.values())
 
 
-def _source_rows(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[int, ...], ...] | None:
-    """The rows of the source that each person has; None when person and row are one."""
-    if data.persons is None and data.rows is None:
+def _source_rows(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[RowName, ...], ...] | None:
+    """The rows of the source that each person has, by name; None when person and row are one and rows are counted."""
+    if data.persons is None and data.rows_are_counted:
         return None
     return tuple(tuple(data.row(row) for row in data.rows_of(person)) for person in persons)
 

@@ -31,6 +31,7 @@ from harness.auditing.plan import Claim
 from harness.measuring.betting import Wager, evidence_below
 from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
+from harness.vocabulary.persons import RowName
 
 PRIVACY_WITNESSES = 3  # persons of an adaptive audit who are drawn to the end to test a claim of differential privacy
 
@@ -54,6 +55,7 @@ class AuditState:
     carried: dict[RowKey, Carried] = field(default_factory=dict)  # what earlier looks leave to the next
     counts: dict[RowKey, tuple[int, int]] = field(default_factory=dict)  # pairs at or above ε, and all
     moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
+    informed: set[tuple[int, int]] = field(default_factory=set)  # adversaries and secrets with evidence about anybody
     copied: int = 0  # persons whose draws were copies of each other
     confirmed: Confirmed | None = None
     closed: Closed | None = None
@@ -102,6 +104,8 @@ class AuditState:
         for (adversary, secret), measured in _by_pair(event.measurements).items():
             key = (event.person, adversary, secret)
             self._carry(event.person, measured)
+            if any(one.failure is None and min(one.uncovered) < one.draws for one in measured):
+                self.informed.add((adversary, secret))
             finding = self._finding(event, adversary, secret, measured, self.findings.get(key))
             self.findings[key] = finding
             if event.look == 1 and finding.failure is None:
@@ -190,17 +194,32 @@ class AuditState:
         """One finding per person, adversary and secret, the duplicates of an examined person among them."""
         if self.selected is None:
             return
+        first_row = self.spec["data"]["source"]["first"]
         represented = {group[0]: group for group in self.selected.duplicates}
         place = {person: number for number, person in enumerate(self.selected.persons)}
         reported = [(person, first) for first in self.selected.examined for person in represented.get(first, (first,))]
         for person, first in sorted(reported):
-            rows = (person,) if self.selected.rows is None else self.selected.rows[place[person]]
+            rows: tuple[RowName, ...] = (first_row + person,)
+            if self.selected.rows is not None:
+                rows = self.selected.rows[place[person]]
             for adversary, secret in self._pairs():
                 finding = self.findings.get((first, adversary, secret))
                 if finding is not None:
                     alone = len(rows) == 1
-                    row = rows[finding.row or 0] if alone or person == first else None  # duplicates order theirs anyhow
+                    row = (
+                        rows[int(finding.row or 0)] if alone or person == first else None
+                    )  # duplicates order theirs anyhow
                     yield replace(finding, person=person, rows=rows, row=row)
+
+    @property
+    def uninformed(self) -> frozenset[tuple[str, str]]:
+        """Adversaries and secrets, by name, of which no release held evidence about anybody."""
+        assert self.selected is not None
+        return frozenset(
+            (self.selected.adversaries[adversary], self.spec["secrets"][secret]["name"])
+            for adversary, secret in self._pairs()
+            if (adversary, secret) not in self.informed
+        )
 
     @property
     def doubts(self) -> tuple[str, ...]:

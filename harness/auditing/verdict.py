@@ -7,6 +7,7 @@ everybody examined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,7 +17,7 @@ from harness.auditing.plan import Claim
 from harness.auditing.select import HALF
 from harness.measuring.certificate import Certificate, certify
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.persons import person_in_words
+from harness.vocabulary.persons import LABELS, RowName, RowNames, person_in_words
 
 ROUNDING = 1e-9  # of sums of error levels
 
@@ -43,7 +44,7 @@ class Verdict:
     at_least: float  # the largest distance is proven to be no less; all limits hold together
     at_most: float  # with the claim's confidence it is no more
     witness: int  # the person that breaks the claim, or the one with that distance
-    rows: tuple[int, ...]  # of the source, of the witness
+    rows: tuple[RowName, ...]  # of the source, of the witness
     adversary: str
     secret: str
     reason: str
@@ -55,10 +56,35 @@ class Verdict:
     def __str__(self) -> str:
         return f"{self.outcome.name}: {self.reason}"
 
-    def require(self) -> None:
-        """Raise AssertionError unless the claim holds; for tests."""
-        if self.outcome is not Outcome.HOLDS:
-            raise AssertionError(str(self))
+    def require(self, share: float | None = None) -> None:
+        """Raise AssertionError unless the claim holds; for tests.
+
+        With a `share`, a random sample is enough if its certificate says, with the claim's confidence, that at most
+        this share of all persons does not keep the claim. One of them may have been found.
+        """
+        if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
+            raise InputError(f"share must be a number between 0 and 1, not {share!r}")
+        if self.outcome is Outcome.HOLDS or (share is not None and self._certified_share <= share):
+            return
+        raise AssertionError(f"{self}{self._what_a_share_would_say(share)}")
+
+    @property
+    def _certified_share(self) -> float:
+        return 1.0 if self.certificate is None else self.certificate.share
+
+    def _what_a_share_would_say(self, share: float | None) -> str:
+        """What to do where a sample was examined: its certificate, and how to be content with it."""
+        if self.certificate is None:
+            return (
+                "" if share is None else "; a share is proven by the certificate of a random sample, and here is none"
+            )
+        certified = percent(self.certificate.share)
+        if share is None:
+            return (
+                f" A sample cannot prove a claim about everybody: examine all, or accept the certificate with "
+                f"require(share={_rounded_up(self.certificate.share, 2):g})"
+            )
+        return f"; the certificate allows up to {certified}, and require(share={share:g}) accepts {percent(share)}"
 
 
 @dataclass(frozen=True)
@@ -69,9 +95,12 @@ class JudgingContext:
     random: frozenset[int] = frozenset()  # examined persons who were drawn at random and so stand for the others
     coupled: bool = True  # else pairs also differ by f's own noise, which the words must not blame on a person
     unit: str = "record"  # what a person is called where every row is one
+    rows: RowNames = LABELS  # how the source names its rows
     unprovable: frozenset[str] = frozenset()  # secrets whose distance has no confidence limits when δ = 0
     confirmed: frozenset[int] | None = None  # persons about whom f was asked again; None where that needs no asking
     doubts: tuple[str, ...] = ()  # why the answers of f prove nothing
+    uninformed: frozenset[tuple[str, str]] = frozenset()  # adversary and secret without evidence about anybody
+    says_if_random: bool = True  # else that f is deterministic was only seen
     spent: bool = False  # the limits took all of the error level, so that none is left for a certificate
 
     @property
@@ -161,7 +190,7 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
     violating = [finding for finding in findings if finding.violates(claim)]
     unsettled = [finding for finding in findings if not finding.satisfies(claim)]
     persons = len({finding.person for finding in findings})
-    certificate = _certificate(findings, violating, claim, context, pairs)
+    certificate = None if context.doubts else _certificate(findings, violating, claim, context, pairs)
     outcome, witness = Outcome.INCONCLUSIVE, worst
     confirmed = [finding for finding in violating if context.confirmed is None or finding.person in context.confirmed]
     if context.doubts:
@@ -173,6 +202,9 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
         outcome = Outcome.VIOLATED
         witness = max(confirmed, key=_weight)
         reason = _violation(witness, claim, context)
+    elif (worst.adversary, worst.secret) in context.uninformed and measured:
+        reason = _untested(worst, context)
+        certificate = None
     elif unsettled:
         reason = _doubt(unsettled, claim, context) + _certified(certificate, claim, context)
     elif persons < context.population:
@@ -209,6 +241,12 @@ def percent(probability: float) -> str:
     return f"{100 * probability:.6g} %"
 
 
+def _rounded_up(share: float, digits: int) -> float:
+    """A share with so many digits, and not below it."""
+    scale = 10 ** (digits - 1 - math.floor(math.log10(share))) if share > 0 else 1
+    return math.ceil(share * scale) / scale
+
+
 def _weight(finding: Finding) -> tuple[float, float, float, int]:
     """How strongly a finding breaks a claim; of equals the first person."""
     often = finding.delta_at_epsilon.lower if finding.delta_at_epsilon else 0.0
@@ -231,7 +269,7 @@ def _certificate(
 
 
 def _named(finding: Finding, context: JudgingContext) -> str:
-    return person_in_words(finding.person, finding.rows, is_record=context.unit == "record")
+    return person_in_words(finding.person, finding.rows, context.rows, is_record=context.unit == "record")
 
 
 def _interval(finding: Finding) -> str:
@@ -327,8 +365,8 @@ def _certified(certificate: Certificate | None, claim: Claim, context: JudgingCo
     if certificate is None or certificate.share >= 1:
         return ""
     return (
-        f"; with {percent(claim.confidence)} confidence at most {percent(certificate.share)} of all {context.unit}s "
-        "do not keep it"
+        f"; with {percent(claim.confidence)} confidence at most {percent(_rounded_up(certificate.share, 4))} of all "
+        f"{context.unit}s do not keep it"
     )
 
 
@@ -338,12 +376,40 @@ def _holding(findings: Sequence[Finding], worst: Finding, claim: Claim, context:
         f"no {context.unit} of {context.population} moves the inference about {context.oneself} by "
         f"{claim.epsilon:g} or more{often}"
     )
+    nobody += _without_evidence(findings)
+    if worst.exact and worst.distance == 0:
+        return (
+            f"{nobody}; all distances are 0, so that the release says the same of everybody with and without her: "
+            f"check that f reads the data it is given{_seen_as_deterministic(context)}"
+        )
     if worst.exact:
-        return f"{nobody}; the largest distance is {worst.distance:.4g}, of {_named(worst, context)}"
+        return (
+            f"{nobody}; the largest distance is {worst.distance:.4g}, of {_named(worst, context)}"
+            f"{_seen_as_deterministic(context)}"
+        )
     if _by_tail(worst, claim):
         return f"{nobody} (draws paired {_pairing(worst)}); {percent(claim.confidence)} confidence"
     most = _at_most(findings, claim)
     return f"{nobody}; with {percent(claim.confidence)} confidence all distances are at most {most:.4g}"
+
+
+def _untested(worst: Finding, context: JudgingContext) -> str:
+    return (
+        f"nothing was tested: no released row is about any {context.unit} and shows {worst.secret!r}; check that the "
+        "releases hold rows, and that their cells are written as the columns' kinds expect"
+    )
+
+
+def _without_evidence(findings: Sequence[Finding]) -> str:
+    """A warning where the adversary had nothing to go by for most persons."""
+    blank = sum(len(finding.rows) == 1 and min(finding.uncovered) >= finding.draws for finding in findings)
+    return f" (the releases held no evidence about {blank} of them)" if 2 * blank > len(findings) else ""
+
+
+def _seen_as_deterministic(context: JudgingContext) -> str:
+    if context.says_if_random:
+        return ""
+    return "; f does not say whether it is random, and is treated as deterministic because repeated answers were equal"
 
 
 def _pairing(finding: Finding) -> str:

@@ -19,6 +19,7 @@ from harness.auditing.draw_store import DrawStore, draws_file, stored_name
 from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, from_entry
 from harness.auditing.journal import entries
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
+from harness.auditing.state import AuditState
 from harness.measuring.divergence import Divergence, divergence_named
 from harness.measuring.estimate import compare
 from harness.vocabulary.errors import InputError, JournalError
@@ -41,7 +42,8 @@ def recompile(journal: Path) -> dict[str, Any]:
     """The report that follows from a journal whose chain of hashes is intact."""
     owner, *lines = entries(journal)
     try:
-        return compile_report(owner["plan"], _with_proven_distances(owner["plan"], map(from_entry, lines)))
+        proven = _with_proven_distances(owner["plan"], map(from_entry, lines))
+        return compile_report(AuditState.fold(owner["plan"], proven))
     except JournalError as error:
         raise error.within(str(journal)) from None
     except IMPOSSIBLE as error:

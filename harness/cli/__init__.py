@@ -21,7 +21,11 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted."""
+    """Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted.
+
+    Those of a verdict are of `run`. `verify` ends with 0 if the evidence is intact, whatever the verdict, and with 2 if
+    it is not; the other commands end with 0 when they did what was asked.
+    """
     chosen = _parser().parse_args(arguments)
     module, _, name = chosen.perform.partition(":")
     try:
@@ -29,7 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             perform: Callable[[argparse.Namespace], int] = getattr(import_module(f"harness.cli.{module}"), name)
             return perform(chosen)
     except HarnessError as error:
+        if chosen.debug:
+            traceback.print_exception(error)
         tell(f"error {code_of(error)}: {error}")
+        if error.log is not None:
+            tell(f"what the anonymizer printed and raised is in {error.log} (it may hold raw rows)")
         tell(f"what {code_of(error)} means: harness explain {code_of(error)}")
         return error.exit_code
     except Interrupted as interruption:
@@ -62,9 +70,10 @@ def _parser() -> argparse.ArgumentParser:
         prog="harness",
         description="Test an anonymizer from outside: how far does a person's own record move what a release says "
         "about that person?",
-        epilog=main.__doc__,
+        epilog=" ".join((main.__doc__ or "").split()),
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument("--debug", action="store_true", help="show where an error came from, in the anonymizer too")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     demo = commands.add_parser("demo", help="audit three reference anonymizers on invented people")
@@ -83,9 +92,15 @@ def _parser() -> argparse.ArgumentParser:
     where = "instead of the file's: a number, a Dask scheduler (tcp://host:8786), or local:N"
     run.add_argument("--workers", "--cluster", type=_workers, metavar="N|ADDRESS", help=where)
     run.add_argument("--reveal", action="store_true", help="show raw records in the summary")
+    run.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
     run.set_defaults(perform="audits:run")
 
-    verify = commands.add_parser("verify", help="prove every number of a report from its journal, without the oracle")
+    verify = commands.add_parser(
+        "verify",
+        help="prove every number of a report from its journal, without the oracle",
+        epilog="Exit codes: 0 if every number follows from the journal, whatever the verdict; 2 if one does not. To "
+        "act on the verdict, use the exit code of `harness run`, or the last line that verify prints.",
+    )
     verify.add_argument("folder", type=Path, help="the --out folder of a run")
     verify.set_defaults(perform="audits:verify")
 
@@ -105,6 +120,8 @@ def _parser() -> argparse.ArgumentParser:
     completion = commands.add_parser("completion", help="print a script that completes commands and options in a shell")
     completion.add_argument("shell", choices=SHELLS, help="which shell; the script says how to install it")
     completion.set_defaults(perform="completing:completion")
+    for command in commands.choices.values():  # harness run --debug as well as harness --debug run
+        command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return parser
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import oracles
-from harness.api import JOURNAL, REPORT, run_audit
+from harness.api import JOURNAL, LOG, REPORT, child_settings, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.journal import entries
@@ -17,6 +18,7 @@ from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
+from harness.render.text import counted
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError, JournalError
 from harness.vocabulary.oracle import Oracle
@@ -40,12 +42,11 @@ def plan(chosen: argparse.Namespace) -> int:
     """What an audit will cost."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    oracle = oracles.open(file.address, **_options(file))
-    try:
-        executor = choose_executor(file.workers, in_process=oracle.card.in_process)
-        print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
-    finally:
-        oracle.close()
+    with oracle_log(None) as log:
+        oracle = oracles.open_with(file.address, _options(file), child_settings(log))
+        with closing(oracle):
+            executor = choose_executor(file.workers, in_process=oracle.card.in_process)
+            print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
     return 0
 
 
@@ -59,24 +60,24 @@ def run(chosen: argparse.Namespace) -> int:
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
     options = _options(file)
-    oracle = oracles.open(file.address, **options)
+    oracle = oracles.open_with(file.address, options, child_settings(out / LOG))
     workers = file.workers if chosen.workers is None else chosen.workers
-    source = {"address": file.address, "options": options}
+    source = {"address": file.address, "options": oracles.options_of_identity(options)}
     start = time.monotonic()
     try:
-        report = run_audit(file.plan, oracle, workers, out=out, source=source, reveal=chosen.reveal)
+        report = run_audit(
+            file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal
+        )
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
         raise
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
-    tell(f"{_counted(len(report.findings), 'finding')} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
-    _tell_what_next(report, file, oracle)
+    if not chosen.quiet:
+        number = counted(len(report.findings), "finding")
+        tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+        _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _tell_what_is_kept(file: Path, out: Path) -> None:
@@ -84,7 +85,7 @@ def _tell_what_is_kept(file: Path, out: Path) -> None:
     journal = out / JOURNAL
     examined = sum("examined" in line for line in entries(journal)) if journal.exists() else 0
     if examined:
-        kept = _counted(examined, "examined record")
+        kept = counted(examined, "examined record")
         tell(f"stopped; {kept} kept in {out}. To continue: harness run {file} --out {out}")
 
 

@@ -36,7 +36,7 @@ def serve(chosen: argparse.Namespace) -> int:
         from oracles.serve.grpc import Tls
         from oracles.serve.grpc import serve as serve_grpc
 
-        tls = Tls(*(path.read_bytes() for path in _certificates(chosen))) if chosen.cert else None
+        tls = Tls(*map(_content, _certificates(chosen))) if chosen.cert else None
         server: Running = serve_grpc(oracle, chosen.grpc, token=token, tls=tls)
     else:
         from oracles.serve import http
@@ -75,6 +75,13 @@ def _certificates(chosen: argparse.Namespace) -> list[Path]:
     return [path for path in (chosen.cert, chosen.key, chosen.client_ca) if path is not None]
 
 
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the certificate or its key cannot be read: {error.strerror}") from None
+
+
 def _tls_context(chosen: argparse.Namespace) -> ssl.SSLContext:
     _certificates(chosen)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -84,5 +91,5 @@ def _tls_context(chosen: argparse.Namespace) -> ssl.SSLContext:
             context.load_verify_locations(chosen.client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
     except OSError as error:
-        raise InputError(f"--cert {chosen.cert}: the certificate or its key cannot be used: {error}") from None
+        raise InputError(f"--cert {chosen.cert}: the certificate or its key cannot be used: {error.strerror}") from None
     return context

@@ -16,7 +16,7 @@ from typing import Any
 from harness.executors.mapper import KEPT, Answer, Function, Item, Pace, Result, pack, perform, unpack
 from harness.executors.processes import worker_settings
 from harness.executors.worker import GRACE
-from harness.vocabulary.errors import HarnessError, InputError
+from harness.vocabulary.errors import HarnessError, InputError, OracleError
 
 BATCH, MOST = 0.25, 256  # seconds of work, and items at most, that travel together: a task costs Dask about 1 ms
 WINDOW = 2  # batches under way per thread of the cluster
@@ -99,7 +99,9 @@ def _plain_errors(address: str) -> Iterator[None]:
     try:
         yield
     except dask.KilledWorker as error:
-        raise HarnessError(f"several workers of the cluster died over the same items ({error}); {KEPT}") from None
+        raise OracleError(
+            f"several workers of the cluster ended when they examined the same items ({error}); {KEPT}"
+        ) from None
     except (dask.CancelledError, dask.comm.CommClosedError) as error:
         raise HarnessError(f"the cluster at {address} is no longer reachable ({error}); {KEPT}") from None
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from harness.executors.mapper import KEPT, Answer, Item, Pace, Result, pack
 from harness.executors.worker import GRACE, work
-from harness.measuring.one_thread import VARIABLES
-from harness.vocabulary.errors import HarnessError, InputError
+from harness.measuring.one_thread import environment_of_one_thread
+from harness.vocabulary.errors import InputError, OracleError
 
 LEAD = 0.2  # seconds of work that a worker has ahead of it: more than a slow disk keeps the parent
 MOST = 64  # items that it has ahead at most
@@ -42,7 +42,7 @@ class Processes:
         first = list(islice(waiting, self.workers))
         if not first:
             return
-        pool = _Pool(packed, chain(first, waiting), len(first))
+        pool = _Pool(packed, chain(first, waiting), len(first), getattr(function, "item_in_words", _item_in_words))
         try:
             yield from pool.results()
         finally:
@@ -95,7 +95,7 @@ def worker_settings() -> Iterator[None]:
 
     Both are inherited, because both must hold before its first import.
     """
-    ours = {} if any(name in os.environ for name in VARIABLES) else dict.fromkeys(VARIABLES, "1")
+    ours = environment_of_one_thread()
     resource_tracker.ensure_running()  # or the first process starts it, and that lets Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(ours)
@@ -110,8 +110,8 @@ def worker_settings() -> Iterator[None]:
 class _Pool:
     """Worker processes, as many at any time, and the items they share."""
 
-    def __init__(self, packed: bytes, items: Iterator[Any], size: int) -> None:
-        self._packed = packed
+    def __init__(self, packed: bytes, items: Iterator[Any], size: int, in_words: Callable[[Any], str]) -> None:
+        self._packed, self._in_words = packed, in_words
         self._fresh = (_Task(item) for item in items)
         self._again: deque[_Task] = deque()
         self._exhausted = False
@@ -183,7 +183,7 @@ class _Pool:
         self._workers.remove(worker)
         cause = worker.reason_of_end()
         if worker.tasks:
-            _record_crash(worker.tasks[0], cause)
+            _record_crash(worker.tasks[0], cause, self._in_words)
         elif not worker.up:
             self._failed_starts += 1
             _record_failed_start(self._failed_starts, cause)
@@ -191,11 +191,16 @@ class _Pool:
         self._start_worker()
 
 
-def _record_crash(task: _Task, cause: str) -> None:
+def _item_in_words(item: Any) -> str:
+    return f"item {item!r}"
+
+
+def _record_crash(task: _Task, cause: str, in_words: Callable[[Any], str]) -> None:
     task.deaths += 1
     if task.deaths == DEATHS:
-        raise HarnessError(
-            f"a worker process died over item {task.item!r}, and so did {DEATHS - 1} others ({cause}); {KEPT}"
+        raise OracleError(
+            f"a worker process ended ({cause}) when it examined {in_words(task.item)}, and so did {DEATHS - 1} others; "
+            f"{KEPT}"
         )
 
 

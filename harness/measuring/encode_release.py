@@ -18,7 +18,7 @@ from harness.measuring.encoding import encoder_named
 from harness.measuring.features import Encoder, Floats, Target, prepared_target
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, did_you_mean
-from harness.vocabulary.release import Reader, TrainingRows
+from harness.vocabulary.release import Reader, TrainingRows, require_clear_signs
 from harness.vocabulary.schema import MISSING, Schema
 from harness.vocabulary.table import Cells, Table
 from harness.vocabulary.values import Raw, Reading, Unreadable
@@ -66,9 +66,11 @@ class BoundEncoder:
     ) -> BoundEncoder:
         encoder = _encoder(encoding)
         dataset = _dataset(data, schema)
+        require_clear_signs(dataset)
         prepared = encoder.prepare(dataset)
         # Rows are kept whatever their weight: X has a row for each.
-        unweighted = replace(prepared, schema=Schema(prepared.schema.quasi, prepared.schema.sensitive))
+        schema = Schema(prepared.schema.quasi, prepared.schema.sensitive, suppressed=prepared.schema.suppressed)
+        unweighted = replace(prepared, schema=schema)
         return cls(encoder.for_data(prepared), dataset, Reader(unweighted))
 
     def rows(self, release: pd.DataFrame) -> TrainingRows:

@@ -27,6 +27,11 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+def environment_of_one_thread() -> dict[str, str]:
+    """The variables that let a process compute with one thread; none where the user has set one of them."""
+    return {} if any(name in os.environ for name in VARIABLES) else dict.fromkeys(VARIABLES, "1")
+
+
 @cache
 def _pools(with_scikit_learn: bool) -> Any:
     """The thread pools of the libraries that are loaded, scikit-learn's among them or not yet.

@@ -29,12 +29,19 @@ def _text(report: Plain) -> str:
     return summary(report) + "\n"
 
 
+def _details(report: Plain) -> str:
+    from harness.render.details import details
+
+    return details(report) + "\n"
+
+
 def _json(report: Plain) -> str:
     return json.dumps(report, allow_nan=False) + "\n"
 
 
 RENDERERS: dict[str, Renderer] = {
-    "text": Renderer("a page for a terminal", _text),
+    "text": Renderer("the summary of one screen", _text),
+    "details": Renderer("all numbers, notices and assumptions", _details),
     "json": Renderer("the content of report.json", _json),
 }
 

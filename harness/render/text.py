@@ -1,35 +1,63 @@
-"""A report as a page for a terminal: verdict first, then what it rests on. Reads the plain data of report.json."""
+"""The summary of a report: one screen of 80 columns that says the verdict, what it means and what to do next.
+
+Reads the plain data of report.json. Everything else that an audit found is on the page of `render.details`. What was
+inferred about single persons (which value, how likely) and their raw rows appear only where they were asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from harness.vocabulary.oracle import Card
-from harness.vocabulary.persons import rows_in_words
+from harness.vocabulary.persons import RowNames
 
-WORST = 10  # persons listed
+WIDTH = 80
+WORST, REVEALED = 3, 10  # persons listed; where their raw rows are shown
+MOST_RESULTS = 5  # adversaries and secrets listed
+MOST_NOTES = 2
+MORE = 'More: harness report DIR --format details; in Python report.render("details")'
+AS_RELEASED = "as released"  # the adversary where f releases predictions itself
+TOGETHER = (" %", " = ")  # spaces at which no line ends
+
 Plain = Mapping[str, Any]
+Records = Mapping[int, Sequence[Mapping[str, Any]]]
 
 
-def summary(report: Plain, records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None) -> str:
+def summary(report: Plain, records: Records | None = None) -> str:
     """The page; raw rows of persons appear only where `records` has them."""
     verdict = report["verdict"]
-    parts = [f"{verdict['outcome'].upper()}: {verdict['reason']}", "", *_facts(report), ""]
-    if len(report["results"]) > 1:
-        parts += [*_panel(report), ""]
     result = result_of(report, verdict["adversary"], verdict["secret"])
-    parts += [*_result(report, result), ""]
-    if "statistics" in result:
-        parts += [*_decades(result), "", *_worst(report, result, records or {})]
-    return "\n".join(map(_printable, [*parts, *_small_print(report)]))
+    paragraphs = [
+        [*wrapped(f"{verdict['outcome'].upper()}: {verdict['reason']}")],
+        [*wrapped(f"What it means: {_meaning(report, result)}")],
+        [*_tested(report, result)],
+        [*_panel(report)],
+        [*_worst(report, result, records or {})],
+        [*_noticed(report)],
+        [*wrapped(f"Next: {_next_step(report, result)}"), *wrapped(MORE)],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
 
 
-def _printable(line: str) -> str:
-    """A line without what could move the cursor or change its colour: names in it were chosen by others."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
+def printable(text: str) -> str:
+    """Text without what could move the cursor or change its colour: names in it were chosen by others."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def wrapped(text: str, indent: str = "", most: int | None = None) -> Iterator[str]:
+    """The text in lines of 80 columns, further ones indented; what is beyond the `most` lines is cut."""
+    clean = printable(text)
+    for joined in TOGETHER:
+        clean = clean.replace(joined, joined.replace(" ", "\N{NO-BREAK SPACE}"))
+    for line in textwrap.wrap(
+        clean, WIDTH, subsequent_indent=indent, break_on_hyphens=False, max_lines=most, placeholder=" …"
+    ):
+        yield line.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def result_of(report: Plain, adversary: str, secret: str) -> Plain:
@@ -38,167 +66,236 @@ def result_of(report: Plain, adversary: str, secret: str) -> Plain:
     return result
 
 
-def _unit(report: Plain) -> str:
+def unit_of(report: Plain) -> str:
+    """What is examined: records, or persons with all their rows."""
     return "record" if report["plan"]["data"]["person"] is None else "person"
 
 
-def _lines(facts: Mapping[str, str]) -> list[str]:
-    return [f"  {name:<12} {text}" for name, text in facts.items()]
+def counted(number: int, word: str) -> str:
+    """`1 record`, `1,000 records`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def _facts(report: Plain) -> list[str]:
-    """Who was asked about whom."""
-    plan, card = report["plan"], Card(**report["oracle"]["card"])
-    data, unit = plan["data"], _unit(report)
-    quasi = ", ".join(column["name"] for column in plan["quasi"])
-    secrets = ", ".join(f"{secret['name']} ({len(secret['values'])} values)" for secret in plan["secrets"])
-    kind = "randomized" if card.randomized else "deterministic"
-    people = f"{data['rows']} records"
-    if unit == "person":
-        people = f"{data['population']} persons ({data['person']}) in {data['rows']} rows"
-    return _lines(
-        {
-            "oracle": f"{card.title}, {kind}, releases {card.releases}",
-            "data": f"{people}; {quasi} → {secrets}",
-            "examined": f"{report['selection']['persons']} of {data['population']} {unit}s, {_draws(report)}",
-        }
-    )
-
-
-def _draws(report: Plain) -> str:
-    if all(result["exact"] for result in report["results"]):
-        return "exact"
-    drawn = sorted({draws for result in report["results"] if not result["exact"] for draws in result["draws"]})
-    span = f"{drawn[0]}" if len(drawn) == 1 else f"{drawn[0]} to {drawn[-1]}" if drawn else "no"
-    partly = " where chance plays a part" if any(result["exact"] for result in report["results"]) else ""
-    return f"{span} draws a side{partly}"
-
-
-def _panel(report: Plain) -> list[str]:
-    """One line for each adversary and secret."""
-    width = max(len("adversary"), *(len(result["adversary"]) for result in report["results"]))
-    depth = max(len("secret"), *(len(result["secret"]) for result in report["results"]))
-    lines = [
-        f"  {'adversary':<{width}}  {'secret':<{depth}}  {'verdict':<13} {'at least':>9} {'at most':>9} {'mean':>9}"
-    ]
-    for result in report["results"]:
-        row = f"  {result['adversary']:<{width}}  {result['secret']:<{depth}}  {result['verdict']['outcome']:<13}"
-        if "statistics" not in result:
-            row += f"  {result['verdict']['reason']}"
-        else:
-            numbers = (result["verdict"]["at_least"], result["verdict"]["at_most"], result["statistics"]["mean"])
-            row += "".join(f" {_number(number):>9}" for number in numbers)
-        lines.append(row)
-    return lines
-
-
-def _number(value: float | str | None) -> str:
+def brief(value: float | str | None) -> str:
+    """A number with four digits; `inf` is a text already."""
     return "-" if value is None else value if isinstance(value, str) else f"{value:.4g}"
 
 
-def _result(report: Plain, result: Plain) -> list[str]:
-    """What one adversary found about one secret."""
-    facts = {"adversary": result["adversary"]}
-    if len(report["plan"]["secrets"]) > 1:
-        facts["secret"] = result["secret"]
-    if "statistics" not in result:
-        return _lines({**facts, "failed": f"no {_unit(report)} could be measured"})
-    return _lines(facts | (_exact_facts(report, result) if result["exact"] else _random_facts(report, result)))
+def share_in_words(share: float) -> str:
+    """A share in percent; only none is 0 %, and only all are 100 %."""
+    if 0 < share < 0.001:
+        return "below 0.1 %"
+    if 0.999 < share < 1:
+        return "above 99.9 %"
+    return f"{100 * share:.3g} %"
 
 
-def _shares(shares: Mapping[str, float]) -> str:
-    return "   ".join(f"≥ {limit}: {share:.1%}" for limit, share in shares.items())
-
-
-def _exact_facts(report: Plain, result: Plain) -> dict[str, str]:
-    numbers, unit = result["statistics"], _unit(report)
-    return {
-        "distance": f"largest {_number(numbers['largest'])}   mean {_number(numbers['mean'])} ± "
-        f"{_number(numbers['deviation'])}   ({result['distance']})",
-        "shares": f"of {unit}s at a distance   {_shares(numbers['share_at_or_above'])}",
-        "predictions": f"{numbers['share_of_changed_predictions']:.1%} of {unit}s change the adversary's most likely "
-        "value",
-    }
-
-
-def _random_facts(report: Plain, result: Plain) -> dict[str, str]:
-    """Where chance plays a part: what is proven, and estimates beside what noise alone would show."""
-    numbers, verdict, unit = result["statistics"], result["verdict"], _unit(report)
-    return {
-        "distance": f"the largest is at least {_number(verdict['at_least'])} and at most {_number(verdict['at_most'])}"
-        f"   ({result['distance']})",
-        "estimates": f"mean {_number(numbers['mean'])}; sampling noise alone would show {_number(numbers['floor'])}",
-        "proven": f"{unit}s at a distance   {_shares(numbers['share_at_or_above'])}",
-        "possible": f"{unit}s at a distance   {_shares(numbers['share_possibly_at_or_above'])}",
-        "(ε, δ)": _epsilon_and_delta(report, result),
-    }
-
-
-def _epsilon_and_delta(report: Plain, result: Plain) -> str:
-    """The claim read both ways, over all persons."""
-    claim, delta, epsilon = report["plan"]["claim"], result["smallest_delta"], result["smallest_epsilon"]
-    return (
-        f"δ at ε = {claim['epsilon']:g}: {_number(delta['value'])}, at most {_number(delta['upper'])}   "
-        f"ε at δ = {claim['delta']:g}: {_number(epsilon['value'])}, at most {_number(epsilon['upper'])}"
-    )
-
-
-def _decades(result: Plain) -> list[str]:
-    """The distribution of distances by decade, as bars."""
-    decades = result["statistics"]["by_decade"]
-    total = sum(decade["count"] for decade in decades)
-    labels = ["< 0.00001", *(f"≥ {decade['from']:.5f}".rstrip("0").rstrip(".") for decade in decades[1:])]
-    what = "how far" if result["exact"] else "at least how far"
-    return [f"  {what} their own rows move the inference about them"] + [
-        f"  {label:>10} {_bar(decade['count'] / total):<30} {decade['count']}"
-        for label, decade in zip(labels, decades, strict=True)
-    ]
-
-
-def _bar(share: float, width: int = 30) -> str:
-    """A bar with eighths of a character, so that one record in a thousand still shows."""
-    eighths = max(round(share * width * 8), 1 if share > 0 else 0)
-    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-
-
-def _worst(report: Plain, result: Plain, records: Mapping[int, Sequence[Mapping[str, Any]]]) -> list[str]:
-    labels = next(one["values"] for one in report["plan"]["secrets"] if one["name"] == result["secret"])
+def moving_most(report: Plain, result: Plain) -> list[Plain]:
+    """The findings of one adversary and secret that are proven to lie above 0, the largest first."""
     mine = [
         finding
         for finding in report["findings"]
         if (finding["adversary"], finding["secret"]) == (result["adversary"], result["secret"])
     ]
     moving = [finding for finding in mine if finding["failure"] is None and float(finding["lower"]) > 0]
-    order = sorted(moving, key=lambda one: (-float(one["lower"]), -float(one["distance"]), one["person"]))
-    worst = order[:WORST]
+    return sorted(moving, key=lambda one: (-float(one["lower"]), -float(one["distance"]), one["person"]))
+
+
+def change_of(report: Plain, finding: Plain) -> str:
+    """The value whose probability changes most, with and without the person; names a sensitive value."""
+    if finding["present"] is None:
+        return ""
+    labels = next(one["values"] for one in report["plan"]["secrets"] if one["name"] == finding["secret"])
+    value = int(np.argmax(np.abs(np.subtract(finding["present"], finding["absent"]))))
+    return f"{labels[value]}: {finding['present'][value]:.3f} with, {finding['absent'][value]:.3f} without"
+
+
+def draws_in_words(report: Plain) -> str:
+    """How often both sides were drawn."""
+    if all(result["exact"] for result in report["results"]):
+        return "nothing is random: distances are exact"
+    drawn = sorted({draws for result in report["results"] if not result["exact"] for draws in result["draws"]})
+    if not drawn:
+        return "nobody could be measured"
+    span = f"{drawn[0]}" if len(drawn) == 1 else f"{drawn[0]} to {drawn[-1]}"
+    partly = " where chance plays a part" if any(result["exact"] for result in report["results"]) else ""
+    return f"{span} draws with and without each{partly}"
+
+
+def _meaning(report: Plain, result: Plain) -> str:
+    plan, unit, outcome = report["plan"], unit_of(report), result["verdict"]["outcome"]
+    its_row_was = "its own row was" if unit == "record" else "her own rows were"
+    known = _listed([column["name"] for column in plan["quasi"]])
+    if outcome == "violated":
+        said = (
+            f"whoever sees the release and knows {known} predicts {result['secret']} of this {unit} differently "
+            f"because {its_row_was} in the data. "
+        )
+    elif outcome == "holds":
+        said = (
+            f"whoever sees the release and knows {known} predicts {result['secret']} of each {unit} almost as if "
+            f"{its_row_was} missing from the data. "
+        )
+    else:
+        said = "the claim is neither proven nor refuted. "
+    return said + _scale(report, result)
+
+
+def _scale(report: Plain, result: Plain) -> str:
+    """What the numbers are: for the usual distances, how much probability moves."""
+    plan, verdict = report["plan"], result["verdict"]
+    epsilon = plan["claim"]["epsilon"]
+    part = {"sum": 0.5, "half": 1.0, "quarter": 2.0}.get(result["distance"])
+    declared = [one["name"] for one in plan["secrets"]].index(result["secret"])
+    largest = brief(plan["divergence"][declared]["largest"])
+    if part is None:
+        return f"The distance {result['distance']!r} goes from 0 (no change) to {largest}."
+    by_tail = _by_tail(report, result)
+    often = f", except in {share_in_words(plan['claim']['delta'])} of all draws" if by_tail else ""
+    here = ""
+    if "statistics" in result and verdict["outcome"] != "inconclusive" and not by_tail:
+        seen = verdict["at_least"] if verdict["outcome"] == "violated" else verdict["at_most"]
+        limit = "" if result["exact"] else "at least " if verdict["outcome"] == "violated" else "at most "
+        here = f"here {limit}{share_in_words(min(1.0, part * float(seen)))}; "
+    of_it = {0.5: "Half of it", 1.0: "It", 2.0: "Twice of it"}[part]
+    return (
+        f"A distance goes from 0 (no change) to {largest} (sure of one value with the {unit_of(report)}, of "
+        f"another without). {of_it} is the "
+        f"probability that moves: {here}the claim allows less than {share_in_words(min(1.0, part * epsilon))}"
+        f"{often}."
+    )
+
+
+def _by_tail(report: Plain, result: Plain) -> bool:
+    """Whether pairs of draws decide, and not the largest distance."""
+    return bool(report["plan"]["claim"]["delta"] > 0 and not result["exact"])
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more columns" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _tested(report: Plain, result: Plain) -> Iterator[str]:
+    """Who was asked about whom, and what was measured."""
+    plan, card, unit = report["plan"], Card(**report["oracle"]["card"]), unit_of(report)
+    data = plan["data"]
+    people = counted(data["rows"], "record")
+    if unit == "person":
+        people = f"{counted(data['population'], 'person')} in {counted(data['rows'], 'row')}"
+    dropped = f"; {dropped_in_words(data['dropped'])}" if data["dropped"] else ""
+    facts: dict[str, str] = {
+        "anonymizer": f"{card.title}, {'randomized' if card.randomized else 'deterministic'}",
+        "data": people + dropped,
+        "examined": f"{report['selection']['persons']:,} of {counted(data['population'], unit)}; "
+        f"{draws_in_words(report)}",
+    }
+    if len(report["results"]) == 1:  # else a table lists them all
+        facts["adversary"] = f"{result['adversary']}; infers {result['secret']}"
+        facts["distances"] = _distances(report, result)
+    for name, text in facts.items():
+        yield from wrapped(f"  {name:<11} {text}", " " * 14, most=2)
+
+
+def dropped_in_words(count: int) -> str:
+    return f"{counted(count, 'row')} with missing cells {'was' if count == 1 else 'were'} left out"
+
+
+def _distances(report: Plain, result: Plain) -> str:
+    if "statistics" not in result:
+        return f"no {unit_of(report)} could be measured"
+    numbers, verdict, unit = result["statistics"], result["verdict"], unit_of(report)
+    epsilon = f"{report['plan']['claim']['epsilon']:.4g}"
+    measured = report["selection"]["persons"] - result["failures"]
+    proven, possible = (
+        round(numbers[name][epsilon] * measured) for name in ("share_at_or_above", "share_possibly_at_or_above")
+    )
+    if result["exact"]:
+        return (
+            f"largest {brief(numbers['largest'])}, mean {brief(numbers['mean'])}; "
+            f"{proven:,} of {counted(measured, unit)} at {epsilon} or more"
+        )
+    if _by_tail(report, result):
+        often = result["smallest_delta"]
+        return (
+            f"{epsilon} or more in {share_in_words(often['value'])} of the draws of the worst {unit} (at most "
+            f"{share_in_words(often['upper'])})"
+        )
+    return (
+        f"largest from {brief(verdict['at_least'])} to {brief(verdict['at_most'])}; "
+        f"{proven:,} of {counted(measured, unit)} proven to be at {epsilon} or more, {possible:,} possibly"
+    )
+
+
+def _panel(report: Plain) -> Iterator[str]:
+    """One line for each adversary and secret, the worst first, where there are several."""
+    results = report["results"]
+    if len(results) == 1:
+        return
+    order = {"violated": 0, "inconclusive": 1, "holds": 2}
+    ranked = sorted(results, key=lambda one: (order[one["verdict"]["outcome"]], -float(one["verdict"]["at_most"])))
+    yield f"  {'adversary':<34} {'infers':<12} {'verdict':<13} {'largest':>15}"
+    for one in ranked[:MOST_RESULTS]:
+        verdict = one["verdict"]
+        ends = [brief(verdict[end]) for end in ("at_least", "at_most")]
+        largest = "not measured" if "statistics" not in one else ends[0] if one["exact"] else " to ".join(ends)
+        names = (cut(one["adversary"], 34), cut(one["secret"], 12))
+        yield f"  {names[0]:<34} {names[1]:<12} {verdict['outcome'].upper():<13} {largest:>15}"
+    if len(ranked) > MOST_RESULTS:
+        yield f"  … and {len(ranked) - MOST_RESULTS} more"
+
+
+def cut(text: str, width: int) -> str:
+    """A text that is at most so wide."""
+    clean = printable(text)
+    return clean if len(clean) <= width else clean[: width - 1] + "…"
+
+
+def _worst(report: Plain, result: Plain, records: Records) -> Iterator[str]:
+    """Who moves it most; raw rows and values only where they were asked for."""
+    brief_enough = len(report["results"]) == 1 and result["verdict"]["outcome"] != "holds"
+    worst = moving_most(report, result)[: REVEALED if records else WORST if brief_enough else 0]
     if not worst:
-        return [f"  no {_unit(report)} {'moves it at all' if result['exact'] else 'is proven to move it at all'}"]
-    heading = "person" if _unit(report) == "person" else "record"
-    distance = "distance" if result["exact"] else "at least"
+        return
+    rows = RowNames(**report["plan"]["data"]["source"])
     proven = "" if result["exact"] else ", proven"
-    lines = [
-        f"  {_unit(report)}s that move it most{proven}",
-        f"  {heading:>10}  {distance}  largest change of confidence",
-    ]
-    return lines + [_worst_line(report, finding, labels, records) for finding in worst]
+    yield f"  {unit_of(report)}s that move it most{proven}" + (f", in {cut(rows.file, 40)}" if rows.file else "")
+    for finding in worst:
+        name = rows.in_words(finding["rows"])
+        if unit_of(report) == "person":
+            name = f"person {finding['person']} ({name})"
+        line = f"  {brief(finding['lower']):>8}  {printable(name)}"
+        raw = [printable(str(dict(row))) for row in records.get(finding["person"], ())]
+        yield "   ".join([line, *raw, printable(change_of(report, finding))] if raw else [cut(line, WIDTH)])
 
 
-def _worst_line(
-    report: Plain, finding: Plain, labels: Sequence[str], records: Mapping[int, Sequence[Mapping[str, Any]]]
-) -> str:
-    name = finding["person"] if _unit(report) == "person" else finding["rows"][0]
-    change = ""
-    if finding["present"] is not None:
-        value = int(np.argmax(np.abs(np.subtract(finding["present"], finding["absent"]))))
-        change = f"{labels[value]}: {finding['present'][value]:.3f} with, {finding['absent'][value]:.3f} without"
-    rows = f"   {rows_in_words(finding['rows'])}" if _unit(report) == "person" else ""
-    raw = "".join(f"   {dict(row)}" for row in records.get(finding["person"], ()))
-    return f"  {name:>10}  {_number(finding['lower']):<8}  {change}{rows}{raw}"
+def _noticed(report: Plain) -> Iterator[str]:
+    notes: Iterable[str] = report["notes"]
+    listed = list(notes)
+    shown = listed if len(listed) <= MOST_NOTES else listed[: MOST_NOTES - 1]
+    for note in shown:
+        yield from wrapped(f"Noticed: {note}", "  ", most=2)
+    if len(shown) < len(listed):
+        yield f"Noticed: {len(listed) - len(shown)} more"
 
 
-def _small_print(report: Plain) -> list[str]:
-    def section(title: str, items: Iterable[str]) -> list[str]:
-        lines = [f"  - {item}" for item in items]
-        return ["", f"  {title}", *lines] if lines else []
-
-    return section("noticed", report["notes"]) + section("assumed", report["assumptions"])
+def _next_step(report: Plain, result: Plain) -> str:
+    verdict, unit = report["verdict"], unit_of(report)
+    if verdict["outcome"] == "violated":
+        return f"see this {unit} in the data, let the anonymizer hide more, run it again."
+    if verdict["outcome"] == "holds" and result["adversary"] == AS_RELEASED:
+        return "nothing. f releases predictions itself; what else it may release was not tested."
+    if verdict["outcome"] == "holds":
+        return (
+            "nothing, if this adversary is the one you fear. Another may infer more: "
+            'panel = "standard" tries nine of them.'
+        )
+    if verdict["draws_needed"]:
+        return f"run it with draws = {verdict['draws_needed']}, or with adaptive = true."
+    if verdict["certificate"] is not None:
+        share = math.ceil(1000 * verdict["certificate"]["share"]) / 1000  # upwards, or it would not pass
+        return (
+            f'examine everybody (records = "all"), or be content with the share: in a test, '
+            f"verdict.require(share={share:g}) passes."
+        )
+    return "correct what the first sentence names, and run it again."

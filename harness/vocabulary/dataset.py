@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -16,13 +16,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.persons import RowName, RowNames
 from harness.vocabulary.schema import MISSING, Column, Schema
 from harness.vocabulary.source import (
+    Source,
     csv_frame,
-    is_parquet,
+    is_typed,
     needed_columns,
-    parquet_frame,
     require_columns,
+    typed_frame,
     with_numbers,
 )
 from harness.vocabulary.table import Cells, Table
@@ -78,14 +80,15 @@ class Dataset:
     rows: npt.NDArray[np.intp] | None = None  # of the source, for each record; None when none was left out
     dropped: int = 0  # rows of the source left out for missing values
     persons: npt.NDArray[np.int32] | None = field(default=None, repr=False)  # whose row each is; None: one row each
+    source: Source = field(default_factory=Source, repr=False)  # how rows are named
 
     @classmethod
-    def of(cls, schema: Schema, table: Table) -> Dataset:
-        """D from the schema's columns; the domains are the values that occur."""
+    def of(cls, schema: Schema, table: Table, where: Callable[[int], str]) -> Dataset:
+        """D from the schema's columns; the domains are the values that occur. Errors name a row as `where` does."""
         if table.rows == 0:
             raise InputError("the data holds no records; an audit needs at least one")
-        known = [_bind(column, table.column(column.name), secret=False) for column in schema.quasi]
-        wanted = [_bind(column, table.column(column.name), secret=True) for column in schema.sensitive]
+        known = [_bind(column, table.column(column.name), where, secret=False) for column in schema.quasi]
+        wanted = [_bind(column, table.column(column.name), where, secret=True) for column in schema.sensitive]
         readings, codes = zip(*known, *wanted, strict=True)
         return cls(schema, table, readings, codes)
 
@@ -94,15 +97,22 @@ class Dataset:
         """D or D⁻ⁱ as its owner knows it: one domain per column, which may hold values that no row has."""
         secrets = [False] * len(schema.quasi) + [True] * len(schema.sensitive)
         columns = zip((*schema.quasi, *schema.sensitive), secrets, domains, strict=True)
+        where = Source().in_words
         bound = [
-            _bind(column, table.column(column.name), secret=secret, domain=domain) for column, secret, domain in columns
+            _bind(column, table.column(column.name), where, secret=secret, domain=domain)
+            for column, secret, domain in columns
         ]
         readings, codes = zip(*bound, strict=True)
         return cls(schema, table, readings, codes)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, schema: Schema, missing: Missing = "error") -> Dataset:
-        """D from a DataFrame that holds at least the schema's columns."""
+    def from_frame(
+        cls, frame: pd.DataFrame, schema: Schema, missing: Missing = "error", source: Source | None = None
+    ) -> Dataset:
+        """D from a DataFrame that holds at least the schema's columns; its rows are named as in `source`, or by the
+        labels of its index.
+        """
+        source = Source.of_index(frame.index) if source is None else source
         require_columns(needed_columns(schema), [str(name) for name in frame.columns], "the data")
         named = frame.set_axis([str(name) for name in frame.columns], axis=1)
         chosen = named.loc[:, list(schema.names)]
@@ -113,23 +123,23 @@ class Dataset:
             if column.is_binned:
                 chosen = chosen.assign(**{column.name: column.binned(_as_numbers(column, chosen[column.name]))})
         table = Table.from_frame(chosen)
-        persons = None if schema.person is None else _persons(schema.person, named[schema.person])
+        persons = None if schema.person is None else _persons(schema.person, named[schema.person], source)
         gaps = np.zeros(table.rows, dtype=bool)
         for cells in table.columns:
             gaps |= cells.codes < 0
         if missing not in get_args(Missing):
             raise InputError(f"missing = {missing!r} is not known; {did_you_mean(str(missing), get_args(Missing))}")
         if not gaps.any() or missing == "keep":
-            return replace(cls.of(schema, table), persons=persons)
+            return replace(cls.of(schema, table, source.in_words), persons=persons, source=source)
         if missing == "drop":
             kept = np.flatnonzero(~gaps)
             remaining = None if persons is None else pd.factorize(persons[kept])[0].astype(np.int32)
-            data = cls.of(schema, table.taking(kept))
-            return replace(data, rows=kept, dropped=int(gaps.sum()), persons=remaining)
+            data = cls.of(schema, table.taking(kept), lambda row: source.in_words(int(kept[row])))
+            return replace(data, rows=kept, dropped=int(gaps.sum()), persons=remaining, source=source)
         row = int(np.flatnonzero(gaps)[0])
         name = next(n for n, c in zip(table.names, table.columns, strict=True) if c.codes[row] < 0)
         raise InputError(
-            f"column {name!r}, row {row}: the value is missing ({int(gaps.sum())} rows have gaps); "
+            f"column {name!r}, {source.in_words(row)}: the value is missing ({_rows_have(int(gaps.sum()))} gaps); "
             'say missing = "drop" to leave such rows out, or "keep" to treat a gap as a value of its own'
         )
 
@@ -137,8 +147,8 @@ class Dataset:
     def from_file(
         cls, path: str | Path, schema: Schema, missing: Missing = "error", missing_values: Sequence[str] = ("",)
     ) -> Dataset:
-        """D from a Parquet file if its name says so, else from a CSV file."""
-        if is_parquet(Path(path)):
+        """D from a Parquet or Excel file if its name says so, else from a CSV file; each may be compressed."""
+        if is_typed(Path(path)):
             return cls.from_parquet(path, schema, missing)
         return cls.from_csv(path, schema, missing, missing_values)
 
@@ -151,19 +161,22 @@ class Dataset:
         Quotes are ordinary characters; empty cells are missing.
         """
         path = Path(path)
-        frame = with_numbers(csv_frame(path, needed_columns(schema), missing_values), schema, path)
-        return cls._from_frame_of(path, frame, schema, missing)
+        frame, source = csv_frame(path, needed_columns(schema), missing_values)
+        return cls._from_frame_of(path, with_numbers(frame, schema, path, source), schema, missing, source)
 
     @classmethod
     def from_parquet(cls, path: str | Path, schema: Schema, missing: Missing = "error") -> Dataset:
-        """D from a Parquet file; needs the extra `parquet`."""
+        """D from a Parquet or Excel file; needs the extra `parquet` or `excel`."""
         path = Path(path)
-        return cls._from_frame_of(path, parquet_frame(path, needed_columns(schema)), schema, missing)
+        frame = typed_frame(path, needed_columns(schema))
+        return cls._from_frame_of(path, frame, schema, missing, Source(RowNames("row", path.name)))
 
     @classmethod
-    def _from_frame_of(cls, path: Path, frame: pd.DataFrame, schema: Schema, missing: Missing) -> Dataset:
+    def _from_frame_of(
+        cls, path: Path, frame: pd.DataFrame, schema: Schema, missing: Missing, source: Source
+    ) -> Dataset:
         try:
-            return cls.from_frame(frame, schema, missing)
+            return cls.from_frame(frame, schema, missing, source)
         except InputError as error:
             raise error.within(str(path)) from None
 
@@ -171,9 +184,14 @@ class Dataset:
     def size(self) -> int:
         return self.table.rows
 
-    def row(self, index: int) -> int:
-        """The row of the source that a record was."""
-        return index if self.rows is None else int(self.rows[index])
+    def row(self, index: int) -> RowName:
+        """The name of the row of the source that a record was."""
+        return self.source.name(index if self.rows is None else int(self.rows[index]))
+
+    @property
+    def rows_are_counted(self) -> bool:
+        """Whether every row has the name that follows the one before it: none was left out, and none has a label."""
+        return self.rows is None and self.source.names is None
 
     @cached_property
     def digest(self) -> str:
@@ -186,8 +204,10 @@ class Dataset:
 
     @cached_property
     def rows_digest(self) -> str | None:
-        """SHA-256 of which row of the source each record was; None when none was left out."""
-        return None if self.rows is None else hashlib.sha256(self.rows.astype("<i8").tobytes()).hexdigest()
+        """SHA-256 of the names of the rows that the records were; None when they are counted one by one."""
+        if self.rows_are_counted:
+            return None
+        return hashlib.sha256(repr([self.row(index) for index in range(self.size)]).encode()).hexdigest()
 
     @property
     def population(self) -> int:
@@ -271,12 +291,16 @@ def _check_values(what: str, sizes: Sequence[int]) -> None:
         )
 
 
-def _persons(name: str, labels: pd.Series[Any]) -> npt.NDArray[np.int32]:
+def _rows_have(count: int) -> str:
+    return f"{count} row has" if count == 1 else f"{count} rows have"
+
+
+def _persons(name: str, labels: pd.Series[Any], source: Source) -> npt.NDArray[np.int32]:
     """The number of each row's person, counted from 0 in the order of first appearance."""
     codes = Cells.of(labels).codes
     if (codes < 0).any():
-        row = int(np.argmin(codes))
-        raise InputError(f"column {name!r}, row {row}: the row names no person; every row needs one, or leave it out")
+        where = source.in_words(int(np.argmin(codes)))
+        raise InputError(f"column {name!r}, {where}: the row names no person; every row needs one, or leave it out")
     return codes
 
 
@@ -293,7 +317,7 @@ def _plain(cells: Cells, row: int) -> Any:
 
 
 def _bind(
-    column: Column, cells: Cells, *, secret: bool, domain: Sequence[Raw] | None = None
+    column: Column, cells: Cells, where: Callable[[int], str], *, secret: bool, domain: Sequence[Raw] | None = None
 ) -> tuple[Reading, npt.NDArray[np.int32]]:
     """The column's reading with its domain, given or found, and every row as a position in that domain.
 
@@ -305,7 +329,7 @@ def _bind(
         column = replace(column, kind="number")
     try:
         untyped = column.untyped(cells.palette.tolist())
-        raws = _typed(untyped, cells)
+        raws = _typed(untyped, cells, where)
         known = raws if domain is None else domain
         if secret and not column.order:
             reading = replace(untyped, domain=_as_seen_or_rising(known))
@@ -328,12 +352,12 @@ def _as_seen_or_rising(raws: Sequence[Raw]) -> tuple[Raw, ...]:
     return tuple(sorted(numbers)) if len(numbers) == len(distinct) else distinct
 
 
-def _typed(untyped: Reading, cells: Cells) -> list[Raw]:
+def _typed(untyped: Reading, cells: Cells, where: Callable[[int], str]) -> list[Raw]:
     """The raw value behind each cell of the palette, and MISSING at the end where a cell is missing."""
     raws: list[Raw] = []
     for position, cell in enumerate(cells.palette.tolist()):
         try:
             raws.append(untyped.raw(cell))
         except Unreadable as error:
-            raise InputError(f"row {int(np.argmax(cells.codes == position))}: {error}") from None
+            raise InputError(f"{where(int(np.argmax(cells.codes == position)))}: {error}") from None
     return [*raws, MISSING] if (cells.codes < 0).any() else raws

@@ -4,6 +4,7 @@ HarnessError
 ├── InputError       the auditor's files, columns, options or plan      exit code 2
 │   └── JournalError a journal that is torn, foreign, tampered or busy  exit code 2
 └── OracleError      the oracle failed, or said something unusable      exit code 3
+    ├── RaisedError  the anonymizer's own code raised something
     └── ReleaseError a reply arrived, but cannot be read as a release
 
 A broken claim is a Verdict, never an exception.
@@ -13,13 +14,15 @@ import copy
 import difflib
 import sys
 from collections.abc import Iterable
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 
 class HarnessError(Exception):
     """A problem that can be described in one paragraph: where, what, what was expected, how to correct it."""
 
     exit_code = 2
+    log: Path | None = None  # file with what the anonymizer printed and raised, where there is one
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
@@ -51,6 +54,24 @@ class OracleError(HarnessError):
         self.retry_after = retry_after  # seconds, where the oracle named them
 
 
+class RaisedError(OracleError):
+    """The anonymizer raised an exception, of the class `kind`; the message may quote what it was given."""
+
+    def __init__(self, error: BaseException, where: str = "") -> None:
+        super().__init__(f"the anonymizer raised {name_and_message(error)}{where}")
+        self.kind = type(error).__name__
+
+    def __reduce__(self) -> tuple[Any, ...]:  # an exception is usually made again of its message
+        return _as_it_was, (type(self), self.args, self.__dict__)
+
+
+def _as_it_was(kind: type[RaisedError], args: tuple[Any, ...], attributes: dict[str, Any]) -> RaisedError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
+
+
 class ReleaseError(OracleError):
     """The oracle's reply cannot be read as a release of the data it was given."""
 
@@ -63,12 +84,25 @@ def _raising_module() -> str:
     return str(frame.f_globals.get("__name__", ""))
 
 
+def why_not_written(path: Path, error: OSError) -> str:
+    """Why a file in the folder of an audit cannot be made, and what to do."""
+    folder = path.parent
+    if folder.exists() and not folder.is_dir():
+        return f"{folder}: not a folder; choose another --out"
+    return f"{path}: cannot be written: {error.strerror or error}; choose another --out"
+
+
 def message_of(error: BaseException) -> str:
     """What somebody's exception says, in one line and never long."""
     try:
         return " ".join(str(error).split())[:300]
     except Exception:
         return "(its message cannot be printed)"
+
+
+def name_and_message(error: BaseException) -> str:
+    """The class of somebody's exception and what it says, as `ValueError: …`."""
+    return ": ".join(filter(None, (type(error).__name__, message_of(error))))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

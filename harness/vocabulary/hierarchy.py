@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from harness.vocabulary.errors import InputError
+from harness.vocabulary.files import not_utf_8
 from harness.vocabulary.values import Interval, show
 
 ROOT = "*"
@@ -219,8 +220,12 @@ def _written(path: Path, delimiter: str) -> Iterator[tuple[str, list[str]]]:
                 if not any(map(str.strip, names)):
                     raise InputError(f"{where}: an empty line; remove it")
                 yield where, [name.strip() for name in names]
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise InputError(f"{path}: cannot be read as a hierarchy in UTF-8: {problem}") from None
+    except OSError as problem:
+        raise InputError(f"{path}: the hierarchy cannot be read: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: {not_utf_8(path.read_bytes().splitlines())}") from None
+    except csv.Error as problem:
+        raise InputError(f"{path}: cannot be read as a hierarchy: {problem}") from None
 
 
 def _nested(below: object, above: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:

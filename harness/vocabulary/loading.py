@@ -45,9 +45,14 @@ def _imported(module: str, where: str) -> Any:
         raise InputError(
             f"{where}: module {module!r} cannot be imported: {error}; it is looked for in the current folder, beside "
             "the audit.toml and where Python has its packages"
-        ) from error
+        ) from (None if _is_absent(module, error) else error)
     except Exception as error:  # whatever a user's module does when it is imported
         raise InputError(f"{where}: importing {module!r} raised {type(error).__name__}: {message_of(error)}") from error
+
+
+def _is_absent(module: str, error: ImportError) -> bool:
+    """Whether the module itself is not there: then nothing of it was run that a traceback could show."""
+    return isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
 
 
 def attribute_of(owner: Any, name: str, where: str) -> Any:
@@ -60,8 +65,13 @@ def attribute_of(owner: Any, name: str, where: str) -> Any:
 
 
 def _public(owner: Any) -> list[str]:
-    names = [name for name in dir(owner) if not name.startswith("_")]
-    return [name for name in names if not inspect.ismodule(getattr(owner, name, None))]
+    """The names to offer: what a module lists or defines itself, without what it imports."""
+    names = [name for name in getattr(owner, "__all__", dir(owner)) if not name.startswith("_")]
+    found = {name: getattr(owner, name, None) for name in names}
+    if not inspect.ismodule(owner) or hasattr(owner, "__all__"):
+        return [name for name, value in found.items() if not inspect.ismodule(value)]
+    own = [name for name, value in found.items() if getattr(value, "__module__", None) == owner.__name__]
+    return own or [name for name, value in found.items() if not inspect.ismodule(value)]
 
 
 def constructed(kind: type, parameters: Mapping[str, Any], where: str) -> Any:

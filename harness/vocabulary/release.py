@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ from harness.vocabulary.values import (
     Value,
     parse,
     resolve_other,
+    suppression_sign,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -120,17 +121,25 @@ class TrainingRows:
         return tuple(self._joint(column) for column in self.quasi)
 
     def _joint(self, column: CellIds) -> Floats:
-        cells = len(column.ids)
-        key = column.codes.astype(np.intp) * self.values + self.labels
-        flat = np.bincount(key, self.weights, cells * self.values)
-        return flat.astype(np.float64).reshape(cells, self.values)
+        return count_jointly(column.codes, len(column.ids), self)
+
+
+def count_jointly(codes: Codes, cells: int, rows: TrainingRows) -> Floats:
+    """The weight of each (cell, value of the secret), where `codes` are the cells of the rows.  # [cells, n]"""
+    pairs = cells * rows.values
+    narrow = np.int32 if pairs <= np.iinfo(np.int32).max else np.int64  # half the memory to go through
+    key = np.multiply(codes, rows.values, dtype=narrow)
+    key += rows.labels
+    return np.bincount(key, rows.weights, pairs).astype(np.float64).reshape(cells, rows.values)
 
 
 class Lexicon:
     """Every distinct cell that one column has shown so far, each read once and numbered."""
 
-    def __init__(self, name: str, reading: Reading, hierarchy: Hierarchy | None = None) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, reading: Reading, hierarchy: Hierarchy | None = None, *, is_secret: bool = False
+    ) -> None:
+        self.name, self.is_secret = name, is_secret
         self.reading = reading
         self.hierarchy = hierarchy
         self.place = {raw: position for position, raw in enumerate(reading.domain)}
@@ -171,6 +180,8 @@ class Lexicon:
         try:
             return parse(cell, self.reading)
         except Unreadable as error:
+            if self.is_secret:  # a hierarchy, which the error would advise, says nothing about a secret
+                raise _not_own(self.name, position, cells) from None
             row = int(np.argmax(cells.codes == position))
             raise ReleaseError(f"column {self.name!r}, row {row} of the release: {error}") from None
 
@@ -204,9 +215,14 @@ class Reader:
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
-        declared = zip((*data.schema.quasi, *data.schema.sensitive), data.readings, strict=True)
-        self.lexicons = tuple(Lexicon(column.name, reading, column.hierarchy) for column, reading in declared)
+        suppressed = frozenset(data.schema.suppressed or ())
+        readings = [replace(reading, suppressed=suppressed) for reading in data.readings]
+        declared = zip((*data.schema.quasi, *data.schema.sensitive), readings, strict=True)
         self._quasi = len(data.schema.quasi)
+        self.lexicons = tuple(
+            Lexicon(column.name, reading, column.hierarchy, is_secret=place >= self._quasi)
+            for place, (column, reading) in enumerate(declared)
+        )
 
     def read(self, table: Table) -> Microdata:
         """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
@@ -229,14 +245,16 @@ class Reader:
     def _weights(self, table: Table) -> tuple[Floats | None, list[str]]:
         """The count column, if there is one, and what to say of the columns that nobody declared."""
         declared = self.data.schema.weight
-        if declared is not None and declared not in table.names:
+        if declared and declared not in table.names:
             raise ReleaseError(f"the release has no weight column {declared!r}; {did_you_mean(declared, table.names)}")
         extra = [name for name in table.names if name not in self.data.schema.names]
-        name = declared or next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
-        notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
+        name = declared
         if name is None:
+            name = next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
+        notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
+        if not name:  # "" declares that no column is a weight
             return None, notes
-        weights = _numbers(name, table.column(name))
+        weights = _numbers(name, table.column(name), is_declared=declared is not None)
         if (weights <= 0).any():
             notes.append(f"rows whose {name!r} is zero or negative are left out")
         return weights, [f"column {name!r} is read as the weight of its row", *notes]
@@ -255,6 +273,23 @@ class Reader:
         return CellIds(lexicon, lexicon.ids(column), column.codes[kept])
 
 
+def require_clear_signs(data: Dataset) -> None:
+    """Refuse data with a value such as `*` unless it is declared how releases show a suppressed cell."""
+    if data.schema.suppressed is not None:
+        return
+    for name, reading in zip(data.schema.names, data.readings, strict=True):
+        sign = suppression_sign(reading)
+        if sign is not None:
+            other = "*" if sign != "*" else "?"
+            raise InputError(
+                f"column {name!r}: {sign!r} is a value of the data and also a sign of a suppressed cell, so that a "
+                f"released {sign!r} may mean either; say how the releases write a suppressed cell, such as "
+                f'suppressed = "{other}" '
+                f"(then {sign!r} is the value). If {sign!r} stands for a gap in the data, "
+                "list it under missing_values"
+            )
+
+
 def require_columns(schema: Schema, table: Table) -> None:
     """Raises a ReleaseError unless a release has every declared column under its own name."""
     for name in schema.names:
@@ -268,7 +303,7 @@ def require_columns(schema: Schema, table: Table) -> None:
 
 def _without_gaps(cells: Cells) -> Cells:
     """Missing cells as one more entry of the palette, so that the lexicon decides what they mean."""
-    if not (cells.codes < 0).any():
+    if cells.codes.min(initial=0) >= 0:
         return cells
     palette = np.append(cells.palette.astype(object), [None])
     return Cells(palette, np.where(cells.codes < 0, len(palette) - 1, cells.codes).astype(np.int32))
@@ -281,19 +316,29 @@ def _position(lexicon: Lexicon, number: int, entry: int, column: Cells) -> int:
         return -1
     if isinstance(value, Exact) and value.raw in lexicon.place:
         return lexicon.place[value.raw]
+    raise _not_own(lexicon.name, entry, column)
+
+
+def _not_own(name: str, entry: int, column: Cells) -> ReleaseError:
     row = int(np.argmax(column.codes == entry))
-    raise ReleaseError(
-        f"column {lexicon.name!r}, row {row} of the release: the sensitive value {str(column.palette[entry])[:80]!r} "
+    return ReleaseError(
+        f"column {name!r}, row {row} of the release: the sensitive value {str(column.palette[entry])[:80]!r} "
         "is not one of the data's own; the test needs sensitive values as they are, or suppressed"
     )
 
 
-def _numbers(name: str, cells: Cells) -> Floats:
+def _numbers(name: str, cells: Cells, *, is_declared: bool) -> Floats:
     numbers = pd.to_numeric(pd.Series(cells.palette), errors="coerce").to_numpy(np.float64)
     numbers = np.append(numbers, np.nan)[cells.codes]
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
-        raise ReleaseError(f"column {name!r}, row {row} of the release: a weight must be a finite number")
+        remedy = (
+            "fix the anonymizer, or declare another column as weight"
+            if is_declared
+            else f"an undeclared column called {name!r} is read as the number of people that its row stands for. If it "
+            'is something else, declare weight = "" (no column is a weight), or rename it'
+        )
+        raise ReleaseError(f"column {name!r}, row {row} of the release: a weight must be a finite number; {remedy}")
     return numbers
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.hierarchy import Hierarchy
-from harness.vocabulary.values import Kind, Raw, Reading
+from harness.vocabulary.values import Kind, Raw, Reading, date_order
 
 MISSING = ""  # the raw value of a missing cell that is kept as a category
 
@@ -33,6 +33,8 @@ class Column:
     binning: Literal["quantiles", "width"] = "quantiles"
     edges: tuple[float, ...] = ()  # the ends of the bins, outermost ones included, instead of `bins` and `binning`
     edge: Literal["left", "right"] = "right"  # the end of a bin that belongs to it
+    min: float | None = None  # the least number there may be, if it is not that of D
+    max: float | None = None
 
     @classmethod
     def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
@@ -82,6 +84,13 @@ class Column:
         self._require("edges", self._rising_edges(), "rising finite numbers, at least two, of a number column")
         self._require("edges", not self.edges or self.bins is None, "given without `bins`, which they replace")
 
+        for key in ("min", "max"):
+            end = getattr(self, key)
+            number = isinstance(end, int | float) and not isinstance(end, bool) and np.isfinite(end)
+            self._require(key, end is None or (number and self.kind == "number"), "a finite number, of a number column")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise InputError(f"column {self.name!r}: min = {self.min:g} lies above max = {self.max:g}; exchange them")
+
     def _require(self, key: str, good: bool, expected: str) -> None:
         if not good:
             raise InputError(f"column {self.name!r}: {key} must be {expected}, not {getattr(self, key)!r}")
@@ -101,6 +110,8 @@ class Column:
         of D, or in equal widths.
         """
         known = numbers.dropna().to_numpy(np.float64)
+        if (beyond := self._beyond(known.tolist())) is not None:
+            raise InputError(f"column {self.name!r}: {beyond}")
         inner = self._inner_edges(known)
         outside = (known < self.edges[0]) | (known > self.edges[-1]) if self.edges else np.zeros(len(known), dtype=bool)
         if outside.any():
@@ -118,9 +129,18 @@ class Column:
         if self.binning == "quantiles":
             quantiles: npt.NDArray[np.float64] = np.quantile(known, inner / self.bins)
             return quantiles
+        low = known.min() if self.min is None else self.min
+        high = known.max() if self.max is None else self.max
         # Multiplied before it is divided: 0.7 · 90 is 62.99999999999999.
-        ends: npt.NDArray[np.float64] = known.min() + inner * (known.max() - known.min()) / self.bins
+        ends: npt.NDArray[np.float64] = low + inner * (high - low) / self.bins
         return ends
+
+    def _beyond(self, numbers: Iterable[Raw]) -> str | None:
+        """What to say if one of these numbers lies beyond the declared least or greatest one."""
+        low = -np.inf if self.min is None else self.min
+        high = np.inf if self.max is None else self.max
+        beyond = next((each for each in numbers if isinstance(each, int | float) and not low <= each <= high), None)
+        return None if beyond is None else f"{beyond:g} lies outside the declared min and max; widen them"
 
     def summary(self) -> dict[str, Any]:
         """The declaration as plain data: what differs from the defaults."""
@@ -130,6 +150,7 @@ class Column:
         if self.order:
             summary["order"] = list(self.order)
         summary |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
+        summary |= {key: value for key in ("min", "max") if (value := getattr(self, key)) is not None}
         if self.edges:
             summary["edges"] = list(self.edges)
         return (
@@ -138,9 +159,10 @@ class Column:
 
     def untyped(self, texts: Iterable[object] = ()) -> Reading:
         """How raw texts are typed before the domain is known; dates are looked at together for day and month."""
-        dates = texts if self.kind == "date" else ()
-        reading = Reading.of(self.kind, dates, notation=self.notation, closed=self.closed, points=self.points)
-        return replace(reading, domain=())
+        notation = self.notation
+        if self.kind == "date" and notation is None:
+            notation = date_order([str(text).strip() for text in texts])
+        return Reading(self.kind, (), notation=notation, closed=self.closed, points=self.points)
 
     def reading(self, untyped: Reading, raws: Sequence[Raw]) -> Reading:
         """How this column's cells are read, once the raw values of D are known."""
@@ -149,7 +171,11 @@ class Column:
         unknown = next((raw for raw in raws if reading.nodes and raw not in leaves), None)
         if unknown is not None:
             raise InputError(f"raw value {unknown!r} is not a leaf of its hierarchy; add a line for it")
-        return replace(reading, domain=self._in_order(raws))
+        if self.is_binned:  # what is read are numbers of bins
+            return replace(reading, domain=self._in_order(raws))
+        if (beyond := self._beyond(raws)) is not None:
+            raise InputError(beyond)
+        return replace(reading, domain=self._in_order(raws), least=self.min, greatest=self.max)
 
     def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
         """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""
@@ -172,6 +198,13 @@ def _name(item: object) -> str:
     raise InputError(f"sensitive must name one column or several, not {item!r:.80}")
 
 
+def _texts(suppressed: str | Sequence[str]) -> tuple[str, ...]:
+    texts = (suppressed,) if isinstance(suppressed, str) else suppressed
+    if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
+        return tuple(text.strip() for text in texts)
+    raise InputError(f'suppressed must be a text such as "*" or a list of texts, not {suppressed!r:.80}')
+
+
 def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
     if isinstance(source, Hierarchy):
         return source
@@ -186,14 +219,17 @@ def _hierarchy(name: str, source: object, base: Path) -> Hierarchy:
 class Schema:
     """Which columns an adversary knows (quasi), which she wants to know (sensitive).
 
-    `Schema(quasi={"age": "number"}, sensitive="disease")`. `weight` names a count column of the releases, `person`
-    the column of the data that says whose row it is; f never sees that column unless it is declared as well.
+    `Schema(quasi={"age": "number"}, sensitive="disease")`. `weight` names a count column of the releases ("": none is
+    one), `person` the column of the data that says whose row it is; f never sees that column unless it is declared as
+    well. `suppressed` lists the texts by which releases show a suppressed cell; without it `*`, `?`, `NA` and the like
+    are such texts, and the data may not have them as values.
     """
 
     quasi: tuple[Column, ...]
     sensitive: tuple[Column, ...]
     weight: str | None = None
     person: str | None = None
+    suppressed: tuple[str, ...] | None = None
 
     def __init__(
         self,
@@ -201,6 +237,7 @@ class Schema:
         sensitive: str | Sequence[str | Column],
         weight: str | None = None,
         person: str | None = None,
+        suppressed: str | Sequence[str] | None = None,
     ) -> None:
         if isinstance(quasi, Mapping):
             columns = tuple(Column.of(str(name), declaration) for name, declaration in quasi.items())
@@ -214,6 +251,7 @@ class Schema:
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)
         object.__setattr__(self, "person", person)
+        object.__setattr__(self, "suppressed", None if suppressed is None else _texts(suppressed))
         if person is not None and not isinstance(person, str):
             raise InputError(f"person must name the column that says whose row it is, not {person!r:.80}")
         self._check()
@@ -226,6 +264,10 @@ class Schema:
         twice = [name for name in self.names if self.names.count(name) > 1]
         if twice:
             raise InputError(f"column {twice[0]!r} is declared twice; a column is quasi or sensitive, once")
+        if self.weight and self.weight in self.names:
+            raise InputError(f"weight names {self.weight!r}, a column of the data; expected one that releases add")
+        if self.person in [column.name for column in self.sensitive]:
+            raise InputError(f"person names {self.person!r}, a sensitive column; expected one that says whose a row is")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -27,14 +27,15 @@ class Cells:
     @classmethod
     def of(cls, values: Any) -> Cells:
         """The cells of any sequence, in the order of first appearance; what is no number or truth is text."""
-        series = pd.Series(values)
+        series = values if isinstance(values, pd.Series) else pd.Series(values)
         if isinstance(series.dtype, pd.CategoricalDtype):
             series = series.astype(series.cat.categories.dtype)
         dtype = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}.get(series.dtype.kind, object)
         if series.dtype.kind == "u" and series.max() > np.iinfo(np.int64).max:
             dtype = object  # as text rather than wrapped to a negative number
         ready = dtype is not object or isinstance(series.dtype, pd.StringDtype)
-        codes, uniques = pd.factorize(series if ready else _texts(series))
+        cells: Any = (series if ready else _texts(series)).array  # quicker to number than a Series
+        codes, uniques = pd.factorize(cells)
         return cls(np.asarray(uniques, dtype=dtype), codes.astype(np.int32))
 
     def values(self) -> npt.NDArray[Any]:
@@ -54,7 +55,7 @@ class Cells:
     def without(self, rows: Sequence[int]) -> Cells:
         return Cells(self.palette, np.delete(self.codes, rows))
 
-    def taking(self, rows: npt.NDArray[Any]) -> Cells:
+    def taking(self, rows: npt.NDArray[Any] | slice) -> Cells:
         """The cells of these rows (indices or a mask), in this order."""
         return Cells(self.palette, self.codes[rows])
 
@@ -107,8 +108,7 @@ class Table:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Table:
-        names = tuple(str(name) for name in frame.columns)
-        return cls(names, tuple(Cells.of(frame.iloc[:, j]) for j in range(len(names))))
+        return cls(tuple(map(str, frame.columns)), tuple(Cells.of(column) for _, column in frame.items()))
 
     def to_frame(self) -> pd.DataFrame:
         """A fresh DataFrame that its receiver may change or empty as it likes."""

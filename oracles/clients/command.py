@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import shlex
 import shutil
@@ -27,6 +28,7 @@ TICK = 0.05  # seconds between looks at what no file descriptor tells: an exit, 
 LAST_WORDS = 4_000  # bytes of standard error that are kept
 PIECE = 1 << 16
 CSV_BYTES = 16 << 20  # of a release: read, it may take thirty times as much
+SCRIPT = re.compile(r"\w[\w.-]*\.(py|r|R|jl|js|mjs|ts|sh|pl|rb|php|jar|lua|m|exe)")  # a file that programs run
 PLACES = ("{input}", "{output}", "{seed}")
 LIMITED = (  # sets its own limit, then becomes the command: safe with threads, where preexec_fn is not
     "import os, resource, sys; size = int(sys.argv[1]); "
@@ -53,7 +55,7 @@ class Command:
         env: Mapping[str, str] | None = None,  # environment variables to add
         cwd: str | None = None,  # folder to run in (that of the audit.toml, or the current one)
         randomized: bool | None = None,  # equal questions may get other answers (None: tried out, or true with {seed})
-        name: str | None = None,  # how reports call it (the name of the program)
+        name: str | None = None,  # how reports call it (the program, and the script that it runs)
     ) -> None:
         self._recipe = (command, {
             "delimiter": delimiter, "columns": columns, "timeout": timeout, "max_reply_bytes": max_reply_bytes,
@@ -68,7 +70,7 @@ class Command:
         if randomized is None and seedable:  # else two equal questions, having equal seeds, would prove nothing
             randomized = True
         self.card = Card(
-            name or f"cmd:{Path(self.argv[0]).name}", randomized=randomized, seedable=seedable, in_process=False
+            name or f"cmd:{program_name(self.argv)}", randomized=randomized, seedable=seedable, in_process=False
         )
         self._running: set[Running] = set()
         self._lock = threading.Lock()
@@ -136,6 +138,18 @@ def argv_of(command: str | Sequence[str], cwd: str | None = None) -> list[str]:
     if shutil.which(str(Path(cwd or "", words[0])) if "/" in words[0] else words[0]) is None:
         raise InputError(f"cmd:{words[0]}: no such program; give its path, or the name of a program on the PATH")
     return words
+
+
+def program_name(argv: Sequence[str]) -> str:
+    """How outputs call a command: its program, and the script or module that it runs.
+
+    No other word is shown: options and their values may be secret.
+    """
+    words, program = list(argv[1:]), Path(argv[0]).name
+    if program.startswith("python") and "-m" in words[:-1]:
+        return f"{program} -m {words[words.index('-m') + 1]}"
+    script = next((name for name in (Path(word).name for word in words) if SCRIPT.fullmatch(name)), None)
+    return program if script is None else f"{program} {script}"
 
 
 def limited(argv: Sequence[str], memory: int | None) -> list[str]:

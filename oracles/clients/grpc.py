@@ -211,12 +211,22 @@ def _translated(error: Any, timeout: float, address: str) -> OracleError:
         return ReleaseError(f"{address}: {details}; a release must come in parts below a megabyte")
     if code is grpc.StatusCode.INTERNAL and "deserializing" in text:  # in this library's words
         return ReleaseError(f"{address} sent a message that cannot be read")
+    if code is grpc.StatusCode.UNAVAILABLE and "WRONG_VERSION" in text:
+        return OracleError(f"{address}: the server does not speak TLS; if that is right, write grpc:// instead")
     if code is grpc.StatusCode.UNAVAILABLE and any(word in text.lower() for word in ("handshake", "certificate")):
-        why = "it does not speak TLS" if "WRONG_VERSION" in text else "its certificate or ours was refused"
         hint = "see the options ca, cert, key and server_name"
-        return OracleError(f"{address}: the connection is not safe, {why}: {details}; {hint}")
+        return OracleError(
+            f"{address}: the connection is not safe, its certificate or ours was refused: {details}; {hint}"
+        )
     busy = code is grpc.StatusCode.RESOURCE_EXHAUSTED
-    return OracleError(f"{address}: {code.name}: {details}", retryable=busy or code in RETRYABLE)
+    return OracleError(f"{address}: {code.name}: {details}{_hint(text)}", retryable=busy or code in RETRYABLE)
+
+
+def _hint(text: str) -> str:
+    """What the words of this library mean where the other side speaks something else."""
+    if "Failed parsing HTTP/2" in text:
+        return "; this is no gRPC server: is it one for http://?"
+    return "; if the server speaks TLS, write grpcs:// instead" if "reset by peer" in text else ""
 
 
 # ---- connecting

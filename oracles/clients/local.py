@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from harness.vocabulary.errors import InputError, OracleError, message_of
+from harness.vocabulary.errors import InputError, OracleError, RaisedError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import as_release
 from harness.vocabulary.table import Table
@@ -31,24 +32,23 @@ class Local:
         return {"function": self.function, "options": self.options}
 
     def answer(self, ask: Ask) -> Iterator[Table]:
+        frame = ask.table.to_frame()
         for seed in ask.seeds():
-            returned = self._call(ask, seed)
+            returned = self._call(frame.copy(), seed)
             released = as_release(returned)
             if not isinstance(released, Table):
                 raise OracleError(f"the anonymizer returned a {type(returned).__name__}; expected a DataFrame")
             yield released
 
-    def _call(self, ask: Ask, seed: int) -> Any:
+    def _call(self, frame: pd.DataFrame, seed: int) -> Any:
         """One release; an exception of the callable is quoted with its last line, not with its traceback."""
         randomness: dict[str, Any] = {}
         if self.randomness:
             randomness = {self.randomness: seed if self.randomness == "seed" else np.random.default_rng(seed)}
         try:
-            return self.function(ask.table.to_frame(), **randomness, **self.options)
+            return self.function(frame, **randomness, **self.options)
         except (Exception, SystemExit) as error:  # one that leaves by sys.exit must not end the audit as "holds"
-            raise OracleError(
-                f"the anonymizer raised {type(error).__name__}: {message_of(error)}{_where(error)}"
-            ) from error
+            raise RaisedError(error, _where(error)) from error
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -81,8 +81,16 @@ def _randomness(function: Callable[..., Any], options: Mapping[str, Any]) -> str
     except TypeError as error:
         raise InputError(
             f"the anonymizer {_name(function)}{signature} cannot be called as f(df{_arguments(keywords)}): {error}"
+            f"{_nearest(options, signature)}"
         ) from None
     return randomness
+
+
+def _nearest(options: Mapping[str, Any], signature: inspect.Signature) -> str:
+    """The parameter that an unknown option may have meant, as the tail of a sentence."""
+    known = list(signature.parameters)[1:]
+    unknown = next((name for name in options if name not in known), None)
+    return f"; {did_you_mean(unknown, known)}" if unknown is not None and known else ""
 
 
 def _arguments(keywords: Mapping[str, Any]) -> str:

@@ -9,13 +9,12 @@ import selectors
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Release
-from oracles.clients.command import LAST_WORDS, TICK, Running, argv_of, limited
+from oracles.clients.command import LAST_WORDS, TICK, Running, argv_of, limited, program_name
 from oracles.clients.upload import Sender
 from oracles.untrusted import last_words
 from oracles.wire import messages
@@ -48,7 +47,7 @@ class PersistentCommand:
         self.timeout = timeout
         self._closed = False
         make = limited(argv, memory), {**os.environ, **(env or {})}, cwd, timeout, max_reply_bytes
-        self._all = [PersistentProcess(Path(argv[0]).name, *make) for _ in range(processes)]
+        self._all = [PersistentProcess(program_name(argv), *make) for _ in range(processes)]
         self._free: queue.LifoQueue[PersistentProcess] = queue.LifoQueue()
         for process in reversed(self._all):  # the first is asked first, the others are started when needed
             self._free.put(process)

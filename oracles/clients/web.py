@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import http.client
 import os
 import ssl
 import threading
@@ -26,6 +27,7 @@ MOST_REDIRECTS = 5
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 JSON_BYTES = 8 << 20  # of a JSON reply: read, it may take twenty times as much
 BYTES_PER_PART = 16  # of what is allowed, for each list or object
+NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL")  # OpenSSL of an answer in plain text
 TRY_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
@@ -298,13 +300,25 @@ def _translated(base: str, watch: Watch) -> Iterator[None]:
         if isinstance(error, zlib.error):
             raise ReleaseError(f"the reply says it is gzip but cannot be decompressed: {error}") from None
         refused = _certificate_problem(error)
+        if refused in NOT_TLS:
+            raise OracleError(
+                f"{base}: the server does not speak TLS; if that is right, write http:// instead"
+            ) from None
         if refused is not None:
             raise OracleError(f"{base}: the connection is not safe: {refused}") from None
-        raise OracleError(f"{base}: {_cause(error)}", retryable=True) from None
+        raise OracleError(f"{base}: {_cause(error)}{_tls_hint(base, error)}", retryable=True) from None
     except OracleError:
         if watch.late:
             raise OracleError(f"{base} had not answered completely after {watch.seconds:g} s", retryable=True) from None
         raise
+
+
+def _tls_hint(base: str, error: Exception) -> str:
+    """What a server that speaks TLS does with a request that does not: it hangs up before it has replied."""
+    hung_up = isinstance(error, requests.ConnectionError) and any(
+        isinstance(link, ConnectionResetError | http.client.BadStatusLine) for link in _chain(error)
+    )
+    return "; if the server speaks TLS, write https:// instead" if hung_up and base.startswith("http://") else ""
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -41,14 +41,10 @@ class Printed(NamedTuple):
         codes, known = _numbered(_texts(ground, style, number, rows, classes), {})
         return cls(known, Cells(np.array(list(known), dtype=object), codes))
 
-    def respliced(self, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes, place: slice) -> Cells:
-        """The column with other classes in this place, and no cell that none of them uses."""
+    def continued(self, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> Cells:
+        """The same column of other classes: cells that are known keep their code, new ones get the next."""
         codes, fresh = _numbered(_texts(ground, style, number, rows, classes), self.known)
-        codes = np.concatenate([self.cells.codes[: place.start], codes, self.cells.codes[place.stop :]])
-        palette = np.concatenate([self.cells.palette, np.array(list(fresh), dtype=object)])
-        used = np.bincount(codes + 1, minlength=len(palette) + 1)[1:] > 0
-        ranks = np.append(np.cumsum(used) - 1, -1).astype(np.int32)  # the last is a missing cell's, -1
-        return Cells(palette[used], ranks[codes])
+        return Cells(np.concatenate([self.cells.palette, np.array(list(fresh), dtype=object)]), codes)
 
 
 def _numbered(texts: Iterable[str | None], known: Mapping[str, int]) -> tuple[Ints, dict[str, int]]:

@@ -100,14 +100,13 @@ class Parts(NamedTuple):
 
 
 def partition(
-    ground: Ground, rule: Rule, rows: Longs, left: Ints, right: Ints, history: list[Nodes] | None = None
+    ground: Ground, rule: Rule, rows: Longs, nodes: Nodes, history: list[Nodes] | None = None
 ) -> tuple[Longs, Nodes]:
-    """The rows in the order of their classes, and the classes; the box belongs to all rows together.
+    """The rows in the order of their classes, and the classes, of nodes that may have rows in common.
 
     `history` collects the nodes that were cut, each with the number of axes it had tried in vain.
     """
     rows = rows.copy()
-    nodes = as_one(ground, rows, left, right)
     classes = []
     while True:
         ready = (nodes.size >= 2 * rule.least) & (nodes.tries < nodes.cuttable)
@@ -118,9 +117,11 @@ def partition(
         nodes = _next_round(ground, rule, rows, nodes.taking(ready), history)
 
 
-def as_one(ground: Ground, rows: Longs, left: Ints, right: Ints) -> Nodes:
-    """All rows as a single node."""
-    return _measured(ground, rows, np.array([0]), np.array([len(rows)]), left[None, :], right[None, :])
+def equal_nodes(ground: Ground, rows: Longs, size: int, left: Ints, right: Ints) -> Nodes:
+    """The rows as nodes of this size in the same box, one behind the other."""
+    start = np.arange(0, len(rows), size)
+    boxes = (np.repeat(side[None, :], len(start), axis=0) for side in (left, right))
+    return _measured(ground, rows, start, np.full_like(start, size), *boxes)
 
 
 def _measured(ground: Ground, rows: Longs, start: Longs, size: Longs, left: Ints, right: Ints) -> Nodes:

@@ -1,14 +1,18 @@
 """Mondrian of D⁻ⁱ from Mondrian of D, where i is one row: only the nodes that held it can change, and few do.
 
-From the root down, a node is left as it is while taking i away certainly changes neither the order of its axes,
-nor its cuts, nor what the rule says of them. From the first node where that is not certain, everything is cut
-again by the same kernel. So a doubt costs time, never a different release.
+From the root down, a node is left as it is while taking i away certainly changes nothing about it (doubt). The first
+node where that is not certain is cut again by the same kernel, and its classes take the place of the old ones; so is a
+small node at once. A doubt costs time, never a different release.
+
+The kernel takes as long for one small node as for hundreds. So a node is cut again without each of its doubtful rows in
+one go, and the results are kept for those who will be asked about next.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,103 +20,28 @@ import numpy as np
 from harness.vocabulary.table import Cells
 from oracles.reference.axes import Ground, Ints, Longs
 from oracles.reference.cells import Printed, Style
-from oracles.reference.cuts import (
-    Nodes,
-    Rule,
-    View,
-    as_one,
-    candidates,
-    medians,
-    part_labels,
-    partition,
-    parts_of,
-    secret_counts,
-    sorted_view,
-)
+from oracles.reference.cuts import Nodes, Rule, equal_nodes, partition
+from oracles.reference.doubt import doubtful_rows
 
-Place = tuple[int, int]  # a node: where it begins in the array of rows, and its size
+SMALL = 48  # rows of a node that is cut again without asking first which of them are doubtful
+MOST_AT_ONCE = 1 << 14  # rows that are cut again in one go
+MOST_KEPT = 1 << 12  # goes whose results are kept
 
 
-class Split(NamedTuple):
-    """A candidate: where its parts but the first begin, and what the rule looks at in each."""
+class Place(NamedTuple):
+    """A node to replace, and whether it is cut again or stays a class."""
 
-    edges: list[int]
-    sizes: list[int]
-    tops: list[int]  # how often the most frequent sensitive value occurs
-    modes: list[int]  # which one that is; -1 if several do
-    distinct: list[int]
-    good: list[bool]
-
-    def stays(self, rule: Rule, code: int, secret: int) -> bool:
-        """Whether the rule certainly says the same of this split without a row of this code and sensitive value."""
-        part = bisect_right(self.edges, code)
-        size, top = self.sizes[part] - 1, self.tops[part] - (self.modes[part] == secret)
-        if size == 0:
-            return False
-        if not all(self.good[:part] + self.good[part + 1 :]):
-            return True
-        distinct = self.distinct[part]  # or one less, if the row was the last of its sensitive value
-        return bool(rule.suits(size, top, distinct - 1) == rule.suits(size, top, distinct) == self.good[part])
+    node: int
+    again: bool
 
 
-class Attempt(NamedTuple):
-    """One axis a node tried: its median among ties, and the splits up to the one that was allowed."""
+class Variants(NamedTuple):
+    """A node without each of several of its rows, one variant behind the other, and the classes of each."""
 
-    axis: int
-    is_tree: bool
-    size: int
-    below: int  # rows below the value at the median
-    above: int  # rows up to the end of that value
-    median: int
-    splits: list[Split]
-
-    def stays(self, rule: Rule, code: int, secret: int) -> bool:
-        if not self.is_tree and not self._same_candidates(code):
-            return False
-        return all(split.stays(rule, code, secret) for split in self.splits)
-
-    def _same_candidates(self, code: int) -> bool:
-        """Does the median stay on its value, with the same side of its ties nearer?"""
-        old = _situation(self.size, self.below, self.above)
-        new = _situation(self.size - 1, self.below - (code < self.median), self.above - (code <= self.median))
-        return new is not None and old == new
-
-
-def _situation(size: int, below: int, above: int) -> tuple[bool, bool] | None:
-    """Do ties straddle the median, and which side is nearer; None if the median lies elsewhere."""
-    middle = size // 2
-    if not below <= middle < above:
-        return None
-    return below < middle, middle - below <= above - middle
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """How a node was cut or why not, and which rows it depends on."""
-
-    fragile: frozenset[tuple[int, int]]  # (axis, code) held by one row, whose absence moves an end or a cut
-    attempts: list[Attempt]
-    start: int
-
-    def stays(self, rule: Rule, codes: list[int], secret: int) -> bool:
-        if any(held in self.fragile for held in enumerate(codes)):
-            return False
-        return all(attempt.stays(rule, codes[attempt.axis], secret) for attempt in self.attempts)
-
-    def child(self, codes: list[int]) -> Place:
-        """The part of a node that was cut which holds these codes."""
-        last = self.attempts[-1]
-        split = last.splits[-1]
-        part = bisect_right(split.edges, codes[last.axis])
-        return self.start + sum(split.sizes[:part]), split.sizes[part]
-
-
-class Outcome(NamedTuple):
-    """A release, class by class."""
-
-    rows: Longs  # in the order of the classes
+    rows: Ints  # in the order of the classes
+    begin: Longs  # [variant], its first class; then the number of all classes
     sizes: Longs  # [class]
-    columns: tuple[Cells, ...]  # of the quasi-identifiers; codes [class]
+    columns: tuple[Cells, ...]  # codes [class]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,51 +54,34 @@ class FullRun:
     rows: Longs  # in the order of the classes
     classes: Nodes
     nodes: Nodes  # the classes, then the nodes that were cut
-    numbers: dict[Place, int]  # of these nodes
-    columns: tuple[Printed, ...]
-    decisions: dict[int, Decision] = field(default_factory=dict)  # by node, worked out when first needed
+    parents: list[int]  # of each node; the root's is -1
+    class_of: Ints  # [record]
+    columns: tuple[Printed, ...]  # codes [class]
+    doubts: dict[int, frozenset[int]] = field(default_factory=dict)  # by node, worked out when first needed
 
     @classmethod
     def of(cls, ground: Ground, rule: Rule, style: Style) -> FullRun:
         history: list[Nodes] = []
-        rows, classes = partition(ground, rule, ground.rows, *ground.axes.box, history)
+        root = equal_nodes(ground, ground.rows, len(ground.rows), *ground.axes.box)
+        rows, classes = partition(ground, rule, ground.rows, root, history)
         nodes = Nodes.joined([classes, *history])
-        numbers = {place: n for n, place in enumerate(zip(nodes.start.tolist(), nodes.size.tolist(), strict=True))}
+        class_of = np.zeros(ground.axes.codes.shape[1], dtype=np.int32)
+        class_of[rows] = np.repeat(np.arange(len(classes.size), dtype=np.int32), classes.size)
         columns = tuple(Printed.of(ground, style, axis, rows, classes) for axis in range(len(ground.axes.each)))
-        return cls(ground, rule, style, rows, classes, nodes, numbers, columns)
+        return cls(ground, rule, style, rows, classes, nodes, _parents(nodes), class_of, columns)
 
-    def whole(self) -> Outcome:
-        return Outcome(self.rows, self.classes.size, tuple(column.cells for column in self.columns))
+    def whole(self) -> tuple[Cells, ...]:
+        """The quasi-identifiers as they are released, record by record."""
+        return tuple(column.cells.taking(self.class_of) for column in self.columns)
 
-    def without(self, record: int) -> Outcome | None:
-        """The outcome of D⁻ⁱ; None if i's absence changes what widths are measured against, and so everything."""
+    def without(self, record: int) -> tuple[Cells, ...] | None:
+        """Those of D⁻ⁱ, where i's own are void; None if i's absence changes what widths are measured against."""
         axes = self.ground.axes
-        codes, secret = axes.codes[:, record].tolist(), int(axes.secrets[record])
-        if not self._same_measure(codes, secret):
+        if not self._same_measure(axes.codes[:, record].tolist(), int(axes.secrets[record])):
             return None
-        number, certain = self._first_doubt(codes, secret)
-        start, size = int(self.nodes.start[number]), int(self.nodes.size[number])
-        left, right = self.nodes.left[number], self.nodes.right[number]
-        rows = self.rows[start : start + size]
-        rows = rows[rows != record]
-        if certain:
-            classes = as_one(self.ground, rows, left, right)
-        else:
-            rows, classes = partition(self.ground, self.rule, rows, left, right)
-        return self._respliced(start, size, rows, classes)
-
-    def _respliced(self, start: int, size: int, rows: Longs, classes: Nodes) -> Outcome:
-        """The outcome with other rows and classes in the place of a node."""
-        begin, end = np.searchsorted(self.classes.start, [start, start + size])
-        columns = tuple(
-            column.respliced(self.ground, self.style, axis, rows, classes, slice(begin, end))
-            for axis, column in enumerate(self.columns)
-        )
-        return Outcome(
-            np.concatenate([self.rows[:start], rows, self.rows[start + size :]]),
-            np.concatenate([self.classes.size[:begin], classes.size, self.classes.size[end:]]),
-            columns,
-        )
+        place = self._place(record)
+        go, variant = divmod(int(np.searchsorted(self._left_out(place), record)), self._variants_at_once(place))
+        return self._replaced(place, self._variants(place, go), variant)
 
     def _same_measure(self, codes: list[int], secret: int) -> bool:
         """Do the other rows together reach as far, and are they a class? t is measured against all of them."""
@@ -179,77 +91,99 @@ class FullRun:
             return False
         return not any(held in self.ground.unique_extremes for held in enumerate(codes))
 
-    def _first_doubt(self, codes: list[int], secret: int) -> tuple[int, bool]:
-        """The first node on the record's path that may change, or its class if that certainly stays one."""
-        place = (0, len(self.rows))
-        while True:
-            number = self.numbers[place]
-            decision = self._decision(number)
-            if not decision.stays(self.rule, codes, secret):
-                return number, False
-            if number < len(self.classes.start):
-                return number, True
-            place = decision.child(codes)
+    def _place(self, record: int) -> Place:
+        """The first node from the root down that is small, that may change without the record, or is its class."""
+        path = [int(self.class_of[record])]
+        while self.parents[path[-1]] >= 0:
+            path.append(self.parents[path[-1]])
+        for node in reversed(path):
+            if self.nodes.size[node] <= SMALL or record in self._doubtful(node):
+                return Place(node, again=True)
+        return Place(path[0], again=False)
 
-    def _decision(self, number: int) -> Decision:
-        if number not in self.decisions:
-            node = self.nodes.taking(slice(number, number + 1))
-            tried = node.tries + 1 if number >= len(self.classes.start) else node.tries
-            self.decisions[number] = _decided(self.ground, self.rule, self.rows, node, int(tried[0]))
-        return self.decisions[number]
+    def _rows(self, node: int) -> Longs:
+        """In the order of the records."""
+        start = self.nodes.start[node]
+        return np.sort(self.rows[start : start + self.nodes.size[node]])
+
+    def _doubtful(self, node: int) -> frozenset[int]:
+        if node not in self.doubts:
+            alone, rows = self.nodes.taking(slice(node, node + 1)), self._rows(node)
+            tried = int(alone.tries[0]) + (node >= len(self.classes.size))
+            doubtful = doubtful_rows(self.ground, self.rule, rows, alone, tried)
+            self.doubts[node] = frozenset(rows[doubtful].tolist())
+        return self.doubts[node]
+
+    def _variants_at_once(self, place: Place) -> int:
+        return max(1, MOST_AT_ONCE // int(self.nodes.size[place.node]))
+
+    @cached_property
+    def _left_out(self) -> Callable[[Place], Longs]:
+        """The rows whose place it may be, in order; some of them have theirs further up."""
+        return lru_cache(MOST_KEPT)(self._find_left_out)
+
+    def _find_left_out(self, place: Place) -> Longs:
+        rows = self._rows(place.node)
+        if len(rows) <= SMALL:
+            return rows
+        doubtful = np.isin(rows, list(self._doubtful(place.node)))
+        return rows[doubtful] if place.again else rows[~doubtful]
+
+    @cached_property
+    def _variants(self) -> Callable[[Place, int], Variants]:
+        """The node without each of the rows that are left out in one go."""
+        return lru_cache(MOST_KEPT)(self._cut_again)
+
+    def _cut_again(self, place: Place, go: int) -> Variants:
+        mine, node, step = self._rows(place.node), place.node, self._variants_at_once(place)
+        left_out = self._left_out(place)[go * step : (go + 1) * step]
+        rows = np.tile(mine, len(left_out))[(left_out[:, None] != mine).ravel()]
+        classes = equal_nodes(self.ground, rows, len(mine) - 1, self.nodes.left[node], self.nodes.right[node])
+        if place.again:
+            rows, classes = partition(self.ground, self.rule, rows, classes)
+        begin = np.searchsorted(classes.start, np.arange(len(left_out) + 1) * (len(mine) - 1))
+        columns = tuple(
+            column.continued(self.ground, self.style, axis, rows, classes) for axis, column in enumerate(self.columns)
+        )
+        return Variants(rows.astype(np.int32), begin, classes.size, columns)
+
+    @cached_property
+    def _codes_by_record(self) -> tuple[Ints, ...]:
+        return tuple(cells.codes for cells in self.whole())
+
+    def _replaced(self, place: Place, variants: Variants, variant: int) -> tuple[Cells, ...]:
+        """The release with the classes of a variant in the place of the old ones."""
+        start, size = int(self.nodes.start[place.node]), int(self.nodes.size[place.node])
+        old = slice(*np.searchsorted(self.classes.start, [start, start + size]).tolist())
+        new = slice(*variants.begin[variant : variant + 2].tolist())
+        rows, sizes = variants.rows[variant * (size - 1) : (variant + 1) * (size - 1)], variants.sizes[new]
+        each = zip(self.columns, self._codes_by_record, variants.columns, strict=True)
+        return tuple(
+            _with_classes_replaced(before.cells, codes, old, after.taking(new), rows, sizes)
+            for before, codes, after in each
+        )
 
 
-def _decided(ground: Ground, rule: Rule, rows: Longs, node: Nodes, tried: int) -> Decision:
-    """The attempts to cut the node, repeated with the functions of cuts and written down."""
-    start, size = int(node.start[0]), int(node.size[0])
-    mine = rows[start : start + size].copy()
-    codes = ground.axes.codes[:, mine]
-    ends = np.concatenate([node.low, node.high]).T
-    lone = np.count_nonzero(codes[:, None, :] == ends[:, :, None], axis=2) == 1
-    fragile = {(axis, int(ends[axis, end])) for axis, end in np.argwhere(lone).tolist()}
-    attempts = []
-    for tries in range(tried):
-        here = replace(node, start=np.array([0]), tries=np.array([tries]))
-        view = sorted_view(ground, mine, here)
-        labels = part_labels(ground, view, here)
-        attempt = _attempted(ground, rule, view, labels)
-        attempts.append(attempt)
-        if not attempt.is_tree:
-            fragile |= _lone_neighbours(view, attempt)
-    return Decision(frozenset(fragile), attempts, start)
+def _with_classes_replaced(before: Cells, codes: Ints, old: slice, after: Cells, rows: Ints, sizes: Longs) -> Cells:
+    """A column record by record, with other classes of these rows, and no cell that no class uses."""
+    codes = codes.copy()
+    codes[rows] = np.repeat(after.codes, sizes)
+    by_class = np.concatenate([before.codes[: old.start], after.codes, before.codes[old.stop :]])
+    used = np.bincount(by_class + 1, minlength=len(after.palette) + 1)[1:] > 0  # a missing cell has the code -1
+    if used.all():
+        return Cells(after.palette, codes)
+    ranks = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
+    return Cells(after.palette[used], ranks[codes])
 
 
-def _attempted(ground: Ground, rule: Rule, view: View, labels: Ints) -> Attempt:
-    middle, below, above = (int(where[0]) for where in medians(view))
-    splits: list[Split] = []
-    for cuts in candidates(ground, view, labels):
-        if len(cuts) and not (splits and all(splits[-1].good)):
-            splits.append(_split(ground, rule, view, labels, cuts))
-    axis = int(view.axis[0])
-    return Attempt(axis, bool(ground.axes.trees[axis]), len(view.rows), below, above, int(view.codes[middle]), splits)
-
-
-def _split(ground: Ground, rule: Rule, view: View, labels: Ints, cuts: Longs) -> Split:
-    parts = parts_of(view, cuts)
-    counts = secret_counts(ground, view, parts.start, parts.size)
-    tops = counts.max(axis=1)
-    alone = np.count_nonzero(counts == tops[:, None], axis=1) == 1
-    figures = (
-        parts.size,
-        tops,
-        np.where(alone, counts.argmax(axis=1), -1),
-        np.count_nonzero(counts, axis=1),
-        rule.allows(counts, parts.size, ground.shares),
-    )
-    return Split(labels[cuts].tolist(), *(figure.tolist() for figure in figures))
-
-
-def _lone_neighbours(view: View, attempt: Attempt) -> set[tuple[int, int]]:
-    """Values on either side of a cut that one row holds: without it the cut is at another value."""
-    lone = set()
-    for split in attempt.splits:
-        for at in (split.sizes[0] - 1, split.sizes[0]):
-            code = view.codes[at]
-            if np.count_nonzero(view.codes == code) == 1:
-                lone.add((attempt.axis, int(code)))
-    return lone
+def _parents(nodes: Nodes) -> list[int]:
+    """The node that each was cut from; -1 for the one that holds all rows."""
+    parents = [-1] * len(nodes.start)
+    around: list[int] = []
+    ends = (nodes.start + nodes.size).tolist()
+    for node in np.lexsort([-nodes.size, nodes.start]).tolist():  # a node stands before those that it holds
+        while around and ends[around[-1]] < ends[node]:
+            around.pop()
+        parents[node] = around[-1] if around else -1
+        around.append(node)
+    return parents

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,7 +26,7 @@ from harness.vocabulary.values import Suppressed, show
 from oracles.reference.axes import Axes, Ground, Longs
 from oracles.reference.cells import STYLES, Style
 from oracles.reference.cuts import Diversity, Rule
-from oracles.reference.leave_one_out import FullRun, Outcome
+from oracles.reference.leave_one_out import FullRun
 from oracles.reference.remembering import Remembered
 
 Infeasible = Literal["generalise", "error"]
@@ -82,7 +83,7 @@ class Mondrian:
         """Only what was declared travels."""
         return Mondrian, tuple(getattr(self, item.name) for item in fields(self) if item.init)
 
-    @property
+    @cached_property
     def card(self) -> Card:
         settings = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
         shown = ", ".join(f"{name}={value}" for name, value in settings.items() if _matters(name, value, self))
@@ -103,22 +104,20 @@ class Mondrian:
 
     def _release(self, data: Dataset, drop: tuple[int, ...]) -> Table:
         try:
-            outcome = self._outcome(data, drop)
+            quasi = self._quasi_columns(data, drop)
         except RuleBroken as broken:
             if self.infeasible == "error":
                 raise
             return _generalised(data, drop, broken.parameter)
-        labels = np.zeros(data.size, dtype=np.int32)
-        labels[outcome.rows] = np.repeat(np.arange(len(outcome.sizes), dtype=np.int32), outcome.sizes)
-        quasi = [cells.taking(labels) for cells in outcome.columns]
         return Table(data.schema.names, (*quasi, *_sensitive_columns(data))).without(drop)
 
-    def _outcome(self, data: Dataset, drop: tuple[int, ...]) -> Outcome:
+    def _quasi_columns(self, data: Dataset, drop: tuple[int, ...]) -> tuple[Cells, ...]:
+        """Record by record; those of the rows that are left out are void."""
         full = self._full(data) if self.incremental and len(drop) < 2 else None
         if full is not None:
-            outcome = full.without(drop[0]) if drop else full.whole()
-            if outcome is not None:
-                return outcome
+            columns = full.without(drop[0]) if drop else full.whole()
+            if columns is not None:
+                return columns
         return self._run(data, np.delete(np.arange(data.size), drop)).whole()
 
     def _full_run(self, data: Dataset) -> FullRun | None:

@@ -74,7 +74,8 @@ def serve(
     try:
         bound = server.add_insecure_port(where) if tls is None else server.add_secure_port(where, _credentials(tls))
     except RuntimeError as error:
-        raise InputError(f"cannot listen on {where}: {error}") from None
+        words = str(error).partition("; set GRPC_VERBOSITY")[0]  # advice of the library that is no help here
+        raise InputError(f"cannot listen on {where}: {words}; is the port in use?") from None
     stopping = _with_health(server)
     _with_reflection(server)
     server.start()

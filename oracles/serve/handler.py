@@ -1,6 +1,7 @@
 """What every transport of a server does with a request: check it, keep datasets, ask the oracle, bound it all.
 
-Raises messages.Refused and nothing else on purpose. Logs verbs, codes and times, never a record.
+Raises messages.Refused and nothing else on purpose. Logs verbs, codes and times, never a record; what the anonymizer
+raises, which may quote one, is for its owner alone, on standard error.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ import hmac
 import logging
 import threading
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import HarnessError, OracleError
+from harness.vocabulary.errors import HarnessError, OracleError, RaisedError
 from harness.vocabulary.oracle import Ask, Oracle, Release
 from oracles.serve.dataset_cache import DatasetCache
 from oracles.wire import json_form, messages
@@ -163,6 +165,7 @@ class Handler:
             outcome = "abandoned"
             raise
         except Exception as error:
+            _show_to_owner(error)
             refused = _refusal(error)
             outcome = refused.code
             if refused is error:
@@ -175,11 +178,24 @@ class Handler:
 def _refusal(error: Exception) -> Refused:
     if isinstance(error, Refused):
         return error
+    if isinstance(error, RaisedError):  # what it says may be the vendor's secret: its own standard error holds that
+        return Refused(_raised(error.kind), code="FAILED")
     if isinstance(error, OracleError):
         return Refused(str(error), code="UNAVAILABLE" if error.retryable else "FAILED")
     if isinstance(error, HarnessError):
         return Refused(str(error), code="INVALID")
-    return Refused(f"the anonymizer raised {type(error).__name__}: {str(error)[:300]}", code="FAILED")
+    return Refused(_raised(type(error).__name__), code="FAILED")
+
+
+def _show_to_owner(error: Exception) -> None:
+    """What the anonymizer raised in this process, on standard error; one in another process has printed it there."""
+    raised = error.__cause__ if isinstance(error, RaisedError) else None if isinstance(error, HarnessError) else error
+    if raised is not None:
+        traceback.print_exception(raised)
+
+
+def _raised(kind: str) -> str:
+    return f"the anonymizer raised {kind}; its owner finds the message on the server's standard error"
 
 
 def _check_predictable(question: Question, data: Dataset) -> None:

@@ -25,7 +25,7 @@ def pack_schema(data: Dataset) -> pb.Schema:
     """The schema with each column's domain: of D, also where the table is D⁻ⁱ."""
     quasi, sensitive = data.schema.quasi, data.schema.sensitive
     declared = [_pack(column, reading) for column, reading in zip((*quasi, *sensitive), data.readings, strict=True)]
-    return pb.Schema(quasi=declared[: len(quasi)], sensitive=declared[len(quasi) :], weight=data.schema.weight)
+    return pb.Schema(quasi=declared[: len(quasi)], sensitive=declared[len(quasi) :], weight=data.schema.weight or None)
 
 
 def _pack(column: Column, reading: Reading) -> pb.Declaration:

@@ -117,7 +117,7 @@ def json_dataset(data: Dataset) -> dict[str, Any]:
     quasi, sensitive = data.schema.quasi, data.schema.sensitive
     declared = [_declaration(*pair) for pair in zip((*quasi, *sensitive), data.readings, strict=True)]
     schema: dict[str, Any] = {"quasi": declared[: len(quasi)], "sensitive": declared[len(quasi) :]}
-    if data.schema.weight is not None:
+    if data.schema.weight:
         schema["weight"] = data.schema.weight
     return {"schema": schema, "table": json_table(data.table)}
 

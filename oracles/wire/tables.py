@@ -161,13 +161,23 @@ def _joined(name: str, palettes: list[npt.NDArray[Any]], pieces: list[Codes]) ->
 
 
 def checked_cells(name: str, palette: npt.NDArray[Any], codes: Codes) -> Cells:
-    """Cells whose codes are all -1 or a position in the palette."""
+    """Cells whose codes are all -1 or a position in the palette, in which each cell stands once."""
     if len(codes) and not (codes.min() >= -1 and codes.max() < len(palette)):
         row = int(np.argmax((codes < -1) | (codes >= len(palette))))
         raise ReleaseError(
             f"column {quoted(name)}, row {row}: code {codes[row]} is outside its palette of {len(palette)} cells"
         )
-    return Cells(palette, codes)
+    return _each_cell_once(Cells(palette, codes))
+
+
+def _each_cell_once(cells: Cells) -> Cells:
+    """The same column with a palette in which no cell stands twice: equal releases must look equal."""
+    first: dict[Any, int] = {}
+    places = [first.setdefault(cell, len(first)) for cell in cells.palette.tolist()]
+    if len(first) == len(places):
+        return cells
+    palette = np.array(list(first), dtype=cells.palette.dtype)
+    return Cells(palette, np.append(places, -1).astype(np.int32)[cells.codes])
 
 
 def prediction_parts(predictions: Predictions, limit: int) -> Iterator[pb.Predictions]:

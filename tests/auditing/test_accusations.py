@@ -300,14 +300,15 @@ def test_claims_in_other_terms_are_translated_and_said_so() -> None:
 
 def test_noise_alone_makes_no_headline() -> None:
     report = audit(Copying(1), PEOPLE, draws=100, epsilon=0.5)
-    numbers, summary = report.statistics(), report.summary()
+    numbers, page = report.statistics(), report.render("details")
     assert numbers["share_of_changed_predictions"] is None
     assert numbers["share_at_or_above"]["0.01"] == 0
     assert report.verdict.at_least == 0
     assert report.verdict.epsilon == report.verdict.at_most < 2
-    assert "no record is proven to move it at all" in summary
-    assert "sampling noise alone would show" in summary
+    assert "no record is proven to move it at all" in page
+    assert "sampling noise alone would show" in page
 
 
 def test_a_confidence_is_printed_with_all_its_digits() -> None:
-    assert "with 99.9 % confidence" in audit(Laplace(0.1), PEOPLE, epsilon=1.5, draws=50, confidence=0.999).summary()
+    report = audit(Laplace(0.1), PEOPLE, epsilon=1.5, draws=50, confidence=0.999)
+    assert "with 99.9 % confidence" in str(report.verdict)

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.auditing.config import AuditFile, load
-from harness.auditing.options import OPTIONS, PLAN
+from harness.auditing.config import OPTIONS, PLAN, AuditFile, load
 from harness.auditing.plan import Plan
+from harness.auditing.state import AuditState
 from oracles import as_oracle
 from tests.anonymizers import chunks
 from tests.small_audits import QUASI, table
@@ -46,7 +46,7 @@ def loaded(folder: Path, more: str = "", data: str = "") -> AuditFile:
 
 def audited(file: AuditFile) -> harness.Report:
     events = harness.Audit(file.plan, as_oracle(chunks)).events()
-    return harness.Report.of(file.plan.spec(), events)
+    return harness.Report.of(AuditState.fold(file.plan.spec(), events))
 
 
 def in_python(folder: Path, **options: Any) -> harness.Report:
@@ -151,3 +151,23 @@ def test_every_option_of_a_plan_reaches_it_from_the_file(folder: Path) -> None:
 
 def test_workers_of_the_file_may_be_an_address(folder: Path) -> None:
     assert loaded(folder, '[run]\nworkers = "local:4"').workers == "local:4"
+
+
+@pytest.mark.parametrize(("encoding", "ends"), [("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r\n")])
+def test_a_file_as_editors_of_windows_write_it_is_read(encoding: str, ends: str, folder: Path) -> None:
+    text = HEAD.format(data="# größer").replace("\n", ends)
+    (folder / "audit.toml").write_bytes(text.encode(encoding))
+    assert load(folder / "audit.toml").address == "reference:identity"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        ("latin-1", r"audit.toml: line 5: byte 5 of the line \(0xf6\) is not UTF-8; save the file as UTF-8"),
+        ("utf-16", "audit.toml: this is UTF-16 text; save it as UTF-8"),
+    ],
+)
+def test_a_file_in_another_encoding_is_refused_with_the_place(encoding: str, message: str, folder: Path) -> None:
+    (folder / "audit.toml").write_bytes(HEAD.format(data="# größer").encode(encoding))
+    with pytest.raises(harness.InputError, match=message):
+        load(folder / "audit.toml")

@@ -109,7 +109,7 @@ def test_what_cannot_be_identified_is_audited_but_not_kept(tmp_path: Path) -> No
 
 
 def test_a_users_own_parts_enter_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "own_parts.py").write_text(
         "from harness.measuring.divergence import divergence_named\n"
         "from harness.measuring.encoding import encoder_named\n"
         "from harness.measuring.models import Bernoulli\n"
@@ -118,7 +118,13 @@ def test_a_users_own_parts_enter_by_name(tmp_path: Path, monkeypatch: pytest.Mon
         "distance = divergence_named('half').for_values(('a', 'b', 'c'))\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    own = audit(chunks, encoder="mine:encoder", model="mine:model", distance="mine:distance", out=tmp_path / "kept")
+    own = audit(
+        chunks,
+        encoder="own_parts:encoder",
+        model="own_parts:model",
+        distance="own_parts:distance",
+        out=tmp_path / "kept",
+    )
     assert recompile(tmp_path / "kept" / "journal.jsonl") == own.plain
     ours = audit(chunks, encoder="bounds-hot", model=Bernoulli(alpha=0.5), distance="half")
     assert own.findings == ours.findings

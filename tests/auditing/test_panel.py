@@ -181,7 +181,7 @@ def test_an_unseeded_f_whose_first_adversary_says_nothing_is_audited_to_the_end(
 
 
 def test_a_column_that_reaches_further_than_floats_measure_is_refused_with_a_way_out() -> None:
-    far = table(4).assign(age=[-1.7e308, 1.7e308, 0.0, 1.0])
+    far = table(4).assign(age=[-1.7e308, 1.7e308, 0.0, 1.0], ill=["flu", "flu", "none", "none"])
     with pytest.raises(harness.InputError, match="further than 64 bits can measure; divide its values"):
         audit(lambda data: data, far, encoder="scaling-hot", model="gaussian")
 

@@ -72,14 +72,17 @@ def test_a_person_with_one_row_is_a_record() -> None:
 def test_the_words_and_counts_speak_of_persons() -> None:
     report = audit(chunks, visits(), person="pid", epsilon=0.01)
     assert report.verdict.population == 20
-    assert f"person {report.verdict.witness} (rows {', '.join(map(str, report.verdict.rows))})" in report.verdict.reason
-    assert "20 of 20 persons, exact" in report.summary()
+    assert (
+        f"person {report.verdict.witness} (row labels {', '.join(map(str, report.verdict.rows))})"
+        in report.verdict.reason
+    )
+    assert "20 of 20 persons; nothing is random" in report.summary()
     assert any("a person is all rows with one 'pid'" in line for line in report.assumptions)
 
 
 def test_a_person_with_one_row_is_named_with_one_row() -> None:
     report = audit(chunks, table().assign(pid=range(30)), person="pid", epsilon=0.01)
-    assert f"person {report.verdict.witness} (row {report.verdict.rows[0]})" in report.verdict.reason
+    assert f"person {report.verdict.witness} (row label {report.verdict.rows[0]})" in report.verdict.reason
 
 
 def test_a_random_part_of_the_persons_certifies_a_share_of_persons() -> None:
@@ -197,7 +200,7 @@ def test_dropped_rows_keep_the_numbers_of_the_source() -> None:
 def test_a_row_without_a_person_is_refused() -> None:
     data = visits(3)
     data.loc[4, "pid"] = None
-    with pytest.raises(harness.InputError, match="column 'pid', row 4: the row names no person"):
+    with pytest.raises(harness.InputError, match="column 'pid', row label 4: the row names no person"):
         audit(chunks, data, person="pid")
     with pytest.raises(harness.InputError, match="the data has no column 'patient'"):
         audit(chunks, data, person="patient")
@@ -211,5 +214,5 @@ def test_a_person_with_one_row_is_named_with_one_row_where_the_anonymizer_fails(
 
     people = table(12).assign(pid=["a", "b", "c", "c", *"defghijk"])
     people.loc[5, "age"] = 200
-    with pytest.raises(harness.OracleError, match=r"person 4 \(row 5\)"):
+    with pytest.raises(harness.OracleError, match=r"person 4 \(row label 5\)"):
         audit(fails_without, people, person="pid")

@@ -230,14 +230,16 @@ def test_an_unreadable_release_without_a_record_names_that_record() -> None:
     def unreadable(data: pd.DataFrame) -> pd.DataFrame:
         return data if len(data) == 30 else data.assign(age="?!")
 
-    with pytest.raises(harness.ReleaseError, match="asked for f\\(D\\) without record \\d+: column 'age', row 0"):
+    with pytest.raises(
+        harness.ReleaseError, match="asked for f\\(D\\) without the record with row label \\d+: column 'age', row 0"
+    ):
         audit(unreadable)
 
 
-def test_a_record_alone_in_the_data_can_be_audited() -> None:
-    report = audit(lambda data: data, table(1))
-    assert report.findings[0].present == (1.0,)
-    assert report.verdict.epsilon == 0
+def test_two_records_can_be_audited() -> None:
+    report = audit(lambda data: data, table(2).assign(ill=["flu", "none"]))
+    assert report.findings[0].absent == (0.0, 1.0)
+    assert report.verdict.epsilon > 1
 
 
 def test_workers_do_not_change_the_findings() -> None:

@@ -220,4 +220,7 @@ def test_a_false_claim_of_differential_privacy_is_refuted_from_the_same_draws() 
     false_claim = audit(Claiming(4.0), data, draws=2000)
     assert not true_claim["refuted"]
     assert false_claim.result()["privacy_loss"]["refuted"]
-    assert any("claims differential privacy with noise_epsilon = 1, but record" in note for note in false_claim.notes)
+    assert any(
+        "claims differential privacy with noise_epsilon = 1, but the record with row label" in note
+        for note in false_claim.notes
+    )

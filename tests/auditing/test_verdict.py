@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.auditing.finding import Finding
 from harness.auditing.plan import Claim
-from harness.auditing.verdict import Outcome, judge
+from harness.auditing.verdict import Outcome, Verdict, judge
 from harness.measuring.tail import Limits
 from harness.vocabulary.errors import InputError
 
@@ -42,7 +42,7 @@ def test_one_lower_bound_at_epsilon_violates_and_names_its_witness() -> None:
     verdict = judge(findings, Claim(0.1), 2)
     assert (verdict.outcome, verdict.witness) == (Outcome.VIOLATED, 1)
     assert (verdict.at_least, verdict.at_most, verdict.epsilon) == (0.12, 0.4, 0.4)
-    assert "record 1" in verdict.reason
+    assert "the record with row label 1 moves" in verdict.reason
 
 
 def test_an_interval_on_both_sides_is_inconclusive() -> None:
@@ -131,8 +131,47 @@ def test_ties_go_to_the_first_record() -> None:
 
 def test_a_broken_claim_is_raised_only_by_require() -> None:
     judge([finding(0, 0.01)], Claim(0.1), 1).require()
-    with pytest.raises(AssertionError, match="VIOLATED: record 0 moves the inference about itself by 0.5"):
+    with pytest.raises(
+        AssertionError, match="VIOLATED: the record with row label 0 moves the inference about itself by 0.5"
+    ):
         judge([finding(0, 0.5)], Claim(0.1), 1).require()
+
+
+def sampled(above: int) -> Verdict:
+    """500 of 10,000 records examined at random, so many of them at 0.5."""
+    findings = [finding(person, 0.5 if person < above else 0.01) for person in range(500)]
+    return judge(findings, Claim(0.1), 10_000, random=range(500))
+
+
+def test_a_sample_is_enough_for_a_share_that_its_certificate_proves() -> None:
+    share = sampled(0).certificate.share  # type: ignore[union-attr]
+    assert 0.005 < share < 0.007
+    sampled(0).require(share=0.01)
+    with pytest.raises(AssertionError, match=r"the certificate allows up to 0.5\d+ %, and require\(share=0.005\)"):
+        sampled(0).require(share=0.005)
+
+
+def test_require_without_a_share_says_how_a_sample_can_be_enough() -> None:
+    with pytest.raises(AssertionError, match=r"INCONCLUSIVE: .*A sample cannot prove .*require\(share=0.0") as told:
+        sampled(0).require()
+    sampled(0).require(share=float(str(told.value).rpartition("share=")[2].rstrip(")")))
+
+
+def test_a_share_counts_those_who_were_found_too() -> None:
+    found = sampled(1)
+    assert found.outcome is Outcome.VIOLATED
+    found.require(share=0.01)
+    with pytest.raises(AssertionError, match="VIOLATED"):
+        sampled(5).require(share=0.01)
+
+
+def test_a_share_needs_a_certificate_and_must_be_one() -> None:
+    judge([finding(0, 0.01)], Claim(0.1), 1).require(share=0.01)
+    with pytest.raises(AssertionError, match="a share is proven by the certificate of a random sample"):
+        judge([finding(0, 0.5)], Claim(0.1), 1).require(share=0.01)
+    for wrong in (0, 1, 5, "1 %"):
+        with pytest.raises(InputError, match="share must be a number between 0 and 1"):
+            sampled(0).require(share=wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +213,7 @@ def test_the_verdict_of_a_panel_is_that_of_its_worst_adversary_and_names_it() ->
     findings = [of(("mild", "s"), 0, 0.01), of(("harsh", "s"), 0, 0.5), of(("mild", "t"), 0, 0.02)]
     verdict = judge(findings, Claim(0.1), 1)
     assert (verdict.outcome, verdict.adversary, verdict.secret) == (Outcome.VIOLATED, "harsh", "s")
-    assert "worst of 2 adversaries and 2 secrets (harsh; s): record 0 moves" in verdict.reason
+    assert "worst of 2 adversaries and 2 secrets (harsh; s): the record with row label 0 moves" in verdict.reason
 
 
 def test_one_inconclusive_adversary_keeps_a_panel_from_holding() -> None:

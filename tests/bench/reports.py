@@ -19,6 +19,7 @@ from harness.auditing.events import Closed, Event, Examined, Selected, to_entry
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
 from harness.auditing.procedure import Audit
+from harness.auditing.state import AuditState
 from harness.auditing.verify import verify_report
 from harness.report import Report
 from harness.vocabulary.oracle import Oracle
@@ -55,7 +56,7 @@ def _times(count: int, oracle: Oracle) -> dict[str, float]:
             return result
 
         timed("write the journal", lambda: _write(journal, plan, events))
-        compiled = timed("compile the report", lambda: Report.of(plan.spec(), events))
+        compiled = timed("compile the report", lambda: Report.of(AuditState.fold(plan.spec(), events)))
         timed("write report.json", lambda: report.write_text(compiled.to_json()))
         read = timed("read report.json", lambda: Report.load(report))
         timed("its findings", lambda: read.findings)

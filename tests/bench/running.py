@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -154,21 +156,26 @@ def compared(times: Mapping[str, Times], label: str) -> list[dict[str, Any]]:
     ]
 
 
+class WorkIsHeld(Exception):
+    """Ends an audit whose work is kept for later."""
+
+
 @dataclass(eq=False)
 class HeldWork:
-    """An executor that keeps the work of an audit instead of doing it."""
+    """An executor that keeps the work of an audit instead of doing it, and ends the audit."""
 
     function: Any = None
     items: list[Any] = field(default_factory=list)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         self.function, self.items = function, list(items)
-        return iter(())
+        raise WorkIsHeld
 
 
 def held_work(plan: Plan, oracle: Oracle) -> tuple[Examination, list[tuple[int, ...]], AuditState]:
     """What a worker of an audit holds, the items in the order in which they are examined, and the audit's state."""
-    held = HeldWork()
-    state = AuditState.fold(plan.spec(), Audit(plan, oracle, held).events())
+    held, state = HeldWork(), AuditState(plan.spec())
+    with suppress(WorkIsHeld):
+        deque(Audit(plan, oracle, held).events(None, state), maxlen=0)
     assert isinstance(held.function, Examination), "the audit examined nobody"
     return held.function, held.items, state

@@ -218,7 +218,9 @@ def dying_at_three(number: int) -> int:
 
 def test_an_item_that_kills_every_worker_is_named_and_costs_no_other_result() -> None:
     results: list[int] = []
-    with pytest.raises(HarnessError, match=r"died over item 3, and so did 2 others .*what was measured is kept"):
+    with pytest.raises(
+        OracleError, match=r"ended \(.*\) when it examined item 3, and so did 2 others; what was measured is"
+    ):
         results.extend(Processes(2).map(dying_at_three, range(100)))
     assert 3 not in results
     assert {0, 1, 2} <= set(results)

@@ -13,7 +13,7 @@ from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.table import Table
 from harness.vocabulary.values.atoms import cell_text
-from oracles.clients.command import Command
+from oracles.clients.command import Command, program_name
 from tests.oracles.asking import failure, tables
 from tests.oracles.filters import dataset, travelled
 from tests.waiting import text_of, wait_for_end
@@ -198,3 +198,19 @@ def test_options_that_do_not_fit_are_refused_at_birth() -> None:
 def test_the_words_may_stand_in_the_options() -> None:
     (released,) = release(oracles.open("cmd:", command=python(ECHO)))
     assert released.rows == 24
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("python a.py", "python a.py"),
+        ("/usr/bin/python -u tools/b.py --key=secret", "python b.py"),
+        ("python -m vendor.tool --token secret", "python -m vendor.tool"),
+        ("java -Xmx1g -jar arx.jar secret", "java arx.jar"),
+        ("./anonymize --password secret", "anonymize"),
+        ("curl -H 'Authorization: secret' https://vendor.example/api?key=secret", "curl"),
+        ("python -c 'print(1)'", "python"),
+    ],
+)
+def test_a_command_is_named_by_its_program_and_script_and_by_nothing_secret(words: str, name: str) -> None:
+    assert program_name(shlex.split(words)) == name

@@ -219,7 +219,7 @@ def test_a_certificate_is_checked(certificates: Path) -> None:
 
 
 def test_a_server_without_tls_is_not_taken_for_one_that_is_busy() -> None:
-    with served(Local(decades)) as server, pytest.raises(OracleError, match="it does not speak TLS") as caught:
+    with served(Local(decades)) as server, pytest.raises(OracleError, match="the server does not speak TLS") as caught:
         GrpcOracle(server.address.replace("grpc://", "grpcs://"))
     assert not caught.value.retryable
 

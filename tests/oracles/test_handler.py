@@ -164,7 +164,7 @@ def test_many_joint_sensitive_values_are_too_many_for_predictions_only() -> None
         ([Predictions(np.ones((1, 4)) / 4)] * 2, "releases microdata, but it sent predictions"),
         ([TABLE.selecting(["age", "sex", "illness"])], "has no column 'weight kg'"),
         ([None], "returned nothing"),
-        ([ValueError("oh")], "raised ValueError: oh"),
+        ([ValueError("oh")], "raised ValueError; its owner"),
         ([ReleaseError("hm")], "hm"),
     ],
 )
@@ -230,6 +230,17 @@ def test_the_log_holds_no_record(caplog: pytest.LogCaptureFixture) -> None:
     refused("FAILED", lambda: list(handler.answer(Question(dataset()))))
     assert "answer FAILED" in caplog.text
     assert not any(word in caplog.text for word in ("Brüche", "male", "53 "))
+
+
+def test_what_the_anonymizer_raises_is_for_its_owner_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(frame: pd.DataFrame) -> pd.DataFrame:
+        raise ValueError("bad age 53")
+
+    for oracle in (Scripted(ValueError("bad age 53")), Local(fails)):
+        with pytest.raises(Refused) as caught:
+            list(Handler(oracle).answer(Question(dataset())))
+        assert "53" not in str(caught.value)
+        assert "ValueError: bad age 53" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])

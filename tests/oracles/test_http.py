@@ -385,6 +385,7 @@ def test_each_transport_says_which_of_its_options_are_files(tmp_path: Path) -> N
     options = {"ca": "ca.pem", "record": "answers", "headers": {"a": "b"}, "cwd": "here"}
     files = {"ca": str(tmp_path / "ca.pem"), "record": str(tmp_path / "answers")}
     assert oracles.options_beside(tmp_path, "https://vendor.example", options) == {**options, **files}
-    assert oracles.options_beside(tmp_path, "python:a:b", options) == options
+    assert oracles.options_beside(tmp_path, "python:a:b", options) == {**options, "record": files["record"]}
+    assert oracles.options_beside(tmp_path, "reference:mondrian", options) == options
     assert oracles.options_beside(tmp_path, "cmd:program", {}) == {"cwd": str(tmp_path.resolve())}
     assert oracles.options_beside(tmp_path, "cmd:program", options)["ca"] == "ca.pem"

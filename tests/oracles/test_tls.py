@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import oracles
 from harness.vocabulary.errors import OracleError
 from tests.oracles.servers import Request, serving
 from tests.oracles.table_vendors import Reply, asked, good, plain, refused
@@ -70,6 +71,17 @@ def test_a_certificate_of_an_unknown_authority_is_refused(certificates: Path) ->
     with serving(good, context_of(certificates, "good")) as server:
         refused(plain(server.address), "not safe: self.signed certificate", retryable=False)
         assert server.requests == []
+
+
+def test_an_address_that_says_tls_or_not_where_the_server_does_the_other(certificates: Path) -> None:
+    with serving(good) as server:
+        address = server.address.replace("http://", "https://")
+        refused(plain(address), "the server does not speak TLS; if that is right, write http://", retryable=False)
+        with pytest.raises(OracleError, match="the server does not speak TLS; if that is right, write grpc://"):
+            oracles.open(server.address.replace("http://", "grpcs://"), attempts=1)
+    with serving(good, context_of(certificates, "good")) as server:
+        address = server.address.replace("https://", "http://")
+        refused(plain(address), "; if the server speaks TLS, write https:// instead", retryable=True)
 
 
 def test_an_expired_certificate_is_refused(certificates: Path) -> None:

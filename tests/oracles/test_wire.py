@@ -187,3 +187,13 @@ def test_notes_that_are_no_texts_are_refused_in_json() -> None:
     (release,) = json_form.read_releases({"releases": [{"table": table, "notes": None}]}, 1)
     assert isinstance(release, Table)
     assert release.notes == ()
+
+
+@pytest.mark.parametrize("across", [releases_over_protobuf, releases_over_json])
+def test_a_cell_that_stands_twice_in_a_palette_is_one_cell(across: Any) -> None:
+    once = Table(("a",), (Cells(np.array(["x", "y"], dtype=object), np.array([0, 1, 0, -1], dtype=np.int32)),))
+    twice = Table(("a",), (Cells(np.array(["x", "y", "x"], dtype=object), np.array([2, 1, 0, -1], dtype=np.int32)),))
+    (arrived,) = across([twice])
+    assert arrived.columns[0].palette.tolist() == ["x", "y"]
+    assert arrived.row_order_invariant_digest == once.row_order_invariant_digest
+    assert arrived.digest == once.digest

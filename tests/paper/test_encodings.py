@@ -35,6 +35,16 @@ def bits(text: str) -> list[float]:
     return [float(bit) for bit in text]
 
 
+@pytest.mark.parametrize("encoding", ["scaling-hot", "bounds-hot", "binary-hot", "quantiles-hot"])
+@pytest.mark.parametrize("cell", [30, "[35, 55]", "[0, 200]", "*"])
+def test_a_declared_domain_is_as_good_as_one_that_occurs(encoding: str, cell: object) -> None:
+    some, declared = AGES.assign(age=[20, 30, 70]), Schema({"age": {"kind": "number", "min": 15, "max": 90}}, "ill")
+    release = pd.DataFrame({"age": [cell]})
+    X, x = encode(release, {"age": 30}, data=some, schema=declared, encoding=encoding)
+    assert [round(number, 3) for number in X[0].tolist()] == encoded_age(encoding, cell)
+    assert [round(number, 3) for number in x.tolist()] == encoded_target(encoding, 30)
+
+
 @pytest.mark.parametrize(
     ("encoding", "cell", "features"),
     [

@@ -70,7 +70,7 @@ GAPS = pd.DataFrame({"age": [30, None, 40], "zip": ["01", "1", None], "ill": ["f
 
 
 def test_gaps_are_an_error_that_names_the_first_and_counts_all() -> None:
-    with pytest.raises(InputError, match="column 'age', row 1: the value is missing \\(2 rows have gaps\\)"):
+    with pytest.raises(InputError, match="column 'age', row label 1: the value is missing \\(2 rows have gaps\\)"):
         Dataset.from_frame(GAPS, Schema(QUASI, "ill"))
 
 
@@ -106,17 +106,25 @@ def test_words_like_none_and_na_are_values_unless_declared_gaps(tmp_path: Path) 
         ("\n", "the file is empty"),
         ("age,zip,ill\n", "holds no records"),
         ("age,zipp,ill\n1,2,3\n", "has no column 'zip'; did you mean 'zipp'"),
-        ("age,zip,ill\nyoung,2,flu\n", "column 'age', row 0 \\(line 2\\): expected a number, found 'young'"),
-        ("age,zip,ill\ninf,2,flu\n", "column 'age', row 0"),
-        ("age,zip,ill\n1,2,flu\n1,2,flu,9,9\n", "not a CSV table"),
-        ("age,zip,ill\n1,2,flu,9\n", "line 2 has more fields than the header"),
+        ("age,zip,ill\nyoung,2,flu\n", "column 'age', line 2: expected a number, found 'young'"),
+        ("age,zip,ill\ninf,2,flu\n", "column 'age', line 2"),
+        (
+            "age,zip,ill\n1,2,flu\n1,2,flu,9,9\n",
+            ", line 3: 5 cells, but the header has 3; put a cell that holds ',' into quotation marks",
+        ),
+        ("age,zip,ill\n1,2,flu,9\n", ", line 2: 4 cells, but the header has 3; "),
+        ('age,zip,ill\n1,"2\n3",flu\n\n1,flu\n', ", line 5: 2 cells, but the header has 3; add the missing ones"),
+        ('age,zip,ill\n1,2,flu\n1,"2,flu\n', ", line 3: not a row of a CSV table: unexpected end of data"),
         ("age,zip,age,ill\n1,2,3,flu\n", "more than one column 'age'"),
-        ("age,zip,ill\n1,2\n", "column 'ill', row 0: the value is missing"),
+        (
+            "age,zip,ill\n1,2\n",
+            ", line 2: 2 cells, but the header has 3; add the missing ones, empty if the values are",
+        ),
     ],
 )
 def test_a_bad_file_says_what_is_wrong_where(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path, text)
-    with pytest.raises(InputError, match=f"people.csv: .*{message}"):
+    with pytest.raises(InputError, match=f"people.csv(: .*)?{message}"):
         Dataset.from_csv(path, Schema(QUASI, "ill"))
 
 
@@ -125,8 +133,11 @@ def test_a_file_that_is_not_there_or_not_text_or_not_parquet_says_so(tmp_path: P
     with pytest.raises(InputError, match="cannot be read"):
         Dataset.from_csv(tmp_path / "nowhere.csv", schema)
     (tmp_path / "latin.csv").write_bytes("age,zip,ill\n1,é,flu\n".encode("latin-1"))
-    with pytest.raises(InputError, match="not UTF-8"):
+    with pytest.raises(InputError, match=r"latin.csv: line 2: byte 3 of the line \(0xe9\) is not UTF-8; save"):
         Dataset.from_csv(tmp_path / "latin.csv", schema)
+    (tmp_path / "wide.csv").write_text("age,zip,ill\n1,é,flu\n", encoding="utf-16")
+    with pytest.raises(InputError, match="wide.csv: this is UTF-16 text; save it as UTF-8"):
+        Dataset.from_csv(tmp_path / "wide.csv", schema)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         Dataset.from_parquet(tmp_path / "bad.parquet", schema)
@@ -208,6 +219,7 @@ def test_a_declared_order_of_a_sensitive_column_is_the_order_of_its_values() -> 
         ({"edges": [0, 20, 40, 60], "edge": "left"}, [0, 1, 1, 2]),  # [0, 20), [20, 40), [40, 60]
         ({"bins": 3, "binning": "width"}, [0, 0, 1, 2]),
         ({"bins": 3, "binning": "width", "edge": "left"}, [0, 1, 1, 2]),
+        ({"bins": 3, "binning": "width", "max": 180}, [0, 0, 0, 0]),  # (0, 60], …
     ],
 )
 def test_numbers_are_put_into_bins_between_declared_edges(declared: dict[str, Any], bins: list[int]) -> None:
@@ -229,9 +241,14 @@ def test_ten_equal_bins_do_not_depend_on_rounding() -> None:
         ({"edges": [50, 0]}, "edges must be rising finite numbers"),
         ({"edges": [0, 60], "bins": 2}, "edges must be given without `bins`"),
         ({"edges": [0, 60], "edge": "up"}, "edge 'up' is not known"),
+        ({"min": 0, "max": 50}, "^column 'age': 60 lies outside the declared min and max; widen them"),
+        ({"min": 25, "bins": 2}, "^column 'age': 0 lies outside the declared min and max"),
+        ({"min": 60, "max": 0}, "min = 60 lies above max = 0"),
+        ({"max": "60"}, "max must be a finite number, of a number column, not '60'"),
+        ({"kind": "category", "min": 0}, "min must be a finite number, of a number column"),
     ],
 )
-def test_edges_that_cannot_be_are_refused(declared: dict[str, Any], message: str) -> None:
+def test_edges_and_ends_that_cannot_be_are_refused(declared: dict[str, Any], message: str) -> None:
     frame = pd.DataFrame({"age": [0, 20, 39, 60], "ill": "flu"})
     with pytest.raises(InputError, match=message):
         Dataset.from_frame(frame, Schema({"age": {"kind": "number", **declared}}, "ill"))

@@ -94,6 +94,15 @@ def test_a_sensitive_value_that_the_data_never_had_is_refused() -> None:
         read(FRAME.assign(ill=["flu", "flu", "ulcer", "plague"]))
 
 
+@pytest.mark.parametrize("cell", ["colds", "flu~colds", "{flu, ulcer}", 7])
+def test_no_hierarchy_is_advised_for_a_sensitive_column(cell: Any) -> None:
+    with pytest.raises(
+        ReleaseError, match=r"column 'ill', row 1 .*is not one of the data's own; the test needs"
+    ) as caught:
+        read(FRAME.assign(ill=["flu", cell, "ulcer", "flu"]))
+    assert "hierarchy" not in str(caught.value)
+
+
 def test_rows_with_a_suppressed_sensitive_value_are_left_out_and_noted() -> None:
     release = read(FRAME.assign(ill=pd.Series(["flu", "*", None, "ulcer"])))
     assert release.for_secret(ILL).labels.tolist() == [0, 1]
@@ -171,3 +180,13 @@ def test_a_row_is_left_out_for_the_secret_it_does_not_show() -> None:
 
 def test_an_empty_release_is_a_release() -> None:
     assert len(read(FRAME.iloc[:0]).for_secret(ILL).labels) == 0
+
+
+def test_a_column_called_count_that_is_no_number_is_refused_with_a_way_out() -> None:
+    frame = pd.DataFrame({"age": [30, 40], "ill": ["flu", "ulcer"]})
+    released = Table.from_frame(frame.assign(count=["one", "two"]))
+    with pytest.raises(ReleaseError, match=r'a weight must be a finite number; .* declare weight = "" \(no column is'):
+        Reader(Dataset.from_frame(frame, Schema({"age": "number"}, "ill"))).read(released)
+    unweighted = Reader(Dataset.from_frame(frame, Schema({"age": "number"}, "ill", weight=""))).read(released)
+    assert unweighted.weights is None
+    assert unweighted.notes == ("the release adds column 'count', which the data did not have",)

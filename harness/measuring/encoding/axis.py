@@ -52,8 +52,9 @@ class Axis:
 
 @lru_cache(maxsize=256)  # a reading is one column of one dataset, and is asked for with every release
 def axis_of(reading: Reading) -> Axis:
-    """The domain of a column; [0, 0] where D has no number at all."""
+    """The domain of a column, with its declared ends; [0, 0] where D has no number at all."""
     ends = [end for raw in reading.domain if not isinstance(raw, str) for end in number_ends(raw)]
+    ends += [end for end in (reading.least, reading.greatest) if end is not None]
     axis = Axis(min(ends), max(ends)) if ends else Axis(0, 0)
     if not math.isfinite(axis.span):
         raise InputError(

@@ -93,7 +93,9 @@ def binned(data: Dataset, bins: Bins) -> Dataset:
             cells[place] = Cells(
                 np.array(bins.labels, dtype=object), _positions(labels, bins.labels)[data.codes[place]]
             )
-    schema = Schema(tuple(columns), data.schema.sensitive, data.schema.weight, data.schema.person)
+    schema = Schema(
+        tuple(columns), data.schema.sensitive, data.schema.weight, data.schema.person, data.schema.suppressed
+    )
     table = Table(data.schema.names, tuple(cells))
     return replace(data, schema=schema, table=table, readings=tuple(readings), codes=tuple(codes))
 

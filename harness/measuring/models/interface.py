@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.measuring.features import ColumnFeatures, Features, Floats
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import TrainingRows
+from harness.vocabulary.release import TrainingRows, count_jointly
 
 ROUNDED_OFF = 1e-4  # how far predictions may sum away from 1: scikit-learn normalises logarithms of 10⁹ and more
 
@@ -96,8 +96,7 @@ def _joint(position: int, column: ColumnFeatures, rows: TrainingRows) -> Floats:
         released = rows.quasi[position]
         if released.codes is column.codes and len(released.ids) == cells:
             return rows.cell_weights[position]
-    flat = np.bincount(column.codes.astype(np.intp) * rows.values + rows.labels, rows.weights, cells * rows.values)
-    return flat.astype(np.float64).reshape(cells, rows.values)
+    return count_jointly(column.codes, cells, rows)
 
 
 def require_distribution(probabilities: Floats, values: int, model: str) -> None:

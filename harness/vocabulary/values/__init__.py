@@ -28,7 +28,7 @@ from harness.vocabulary.values.kinds import (
     Value,
     show,
 )
-from harness.vocabulary.values.parsing import parse, resolve_other
+from harness.vocabulary.values.parsing import parse, resolve_other, suppression_sign
 from harness.vocabulary.values.reading import NOTATIONS, Kind, Reading, date_order
 
 __all__ = [
@@ -49,4 +49,5 @@ __all__ = [
     "parse",
     "resolve_other",
     "show",
+    "suppression_sign",
 ]

@@ -33,6 +33,12 @@ def parse(cell: object, reading: Reading) -> Value:
     return _read(text.strip(), reading, listed=False)
 
 
+def suppression_sign(reading: Reading) -> str | None:
+    """A raw value of the column that would be read as a suppressed cell if the data did not have it, if any."""
+    texts = (raw for raw in reading.domain if isinstance(raw, str) and raw)
+    return next((text for text in texts if only_mask(text, reading) or text in MISSING), None)
+
+
 def resolve_other(values: Sequence[Value], reading: Reading) -> list[Value]:
     """The values of one released column, each Other replaced by the raw values not printed as themselves."""
     printed = {value.raw for value in values if isinstance(value, Exact)}

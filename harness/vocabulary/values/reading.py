@@ -43,6 +43,9 @@ class Reading:
     notation: str | None = None
     closed: Closed | None = None
     points: bool = False
+    least: float | None = None  # declared ends of a number column; None: those of the domain
+    greatest: float | None = None
+    suppressed: frozenset[str] = frozenset()  # texts of a suppressed cell, also where a raw value is written so
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", tuple(self.domain))
@@ -140,7 +143,7 @@ class Reading:
         if "" in self.members:
             taken = {text.casefold() for text in known}
             known |= {word: Exact("") for word in MISSING if word.casefold() not in taken}
-        return known
+        return known | {text: Suppressed() for text in self.suppressed}
 
     @cached_property
     def folded(self) -> Mapping[str, str]:

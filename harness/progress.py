@@ -1,0 +1,156 @@
+"""How far an audit is, on standard error: a bar on a terminal, now and then a line elsewhere. Reads events alone."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from tqdm import tqdm
+
+from harness.auditing.events import Event, Examined, Selected
+
+QUIET_SECONDS = 30.0  # without a terminal: no longer without a line
+STEP, STEP_SECONDS = 0.05, 5.0  # a line also after this share of the records, but not sooner than so many seconds
+BAR = "{percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} records [{elapsed}<{remaining}{postfix}]"
+
+
+def with_progress(events: Iterable[Event], shown: bool, known: int = 0) -> Iterator[Event]:
+    """The same events, and what they say about progress; the first `known` of them are from an earlier run."""
+    if not shown:
+        yield from events
+        return
+    progress = Progress()
+    with Bar(progress) if sys.stderr.isatty() else Lines(progress) as display:
+        for number, event in enumerate(events):
+            progress.add(event, is_new=number >= known)
+            display.show()
+            yield event
+
+
+@dataclass
+class Progress:
+    """What is known of an audit under way; its pace is that of this run alone."""
+
+    started: float = field(default_factory=time.monotonic)
+    since: float | None = None  # when this run began to examine records
+    total: int | None = None  # records to examine; None: not selected yet
+    before: int = 0  # of them examined by an earlier run
+    worst: float = 0.0
+    look: int = 1
+    seen: set[int] = field(default_factory=set)
+
+    def add(self, event: Event, *, is_new: bool) -> None:
+        if isinstance(event, Selected):
+            self.total = len(event.examined)
+        elif isinstance(event, Examined):
+            self.worst = max([self.worst, *(measurement.distance for measurement in event.measurements)])
+            self.look = event.look
+            self.seen.add(event.person)
+        if not is_new:
+            self.before = len(self.seen)
+        elif self.total is not None and self.since is None:
+            self.since = time.monotonic()
+
+    @property
+    def done(self) -> int:
+        return len(self.seen)
+
+    @property
+    def fresh(self) -> int:
+        """Records that this run has examined for the first time."""
+        return self.done - self.before
+
+    def pace(self, seconds: float) -> str:
+        """Records a second or seconds a record; nothing before the first."""
+        if self.fresh < 1 or seconds <= 0:
+            return ""
+        return (
+            f"{self.fresh / seconds:.3g} records/s" if self.fresh >= seconds else f"{seconds / self.fresh:.3g} s each"
+        )
+
+    def largest(self) -> str:
+        again = f", look {self.look}" if self.look > 1 else ""
+        return f"largest distance {self.worst:.4g}{again}" if self.done else ""
+
+    def line(self, now: float) -> str:
+        if self.total is None:
+            return (
+                f"{_duration(now - self.started)} so far; f is asked about the whole data, no record was left out yet"
+            )
+        seconds = now - (self.since or now)
+        share = f"{self.done:,} of {self.total:,} records ({self.done / max(1, self.total):.0%})"
+        missing = self.total - self.done
+        left = f"about {_duration(missing * seconds / self.fresh)} left" if self.fresh and missing else ""
+        return ", ".join(filter(None, (share, self.pace(seconds), left, self.largest())))
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class Bar:
+    """A bar on a terminal, from the first record of this run on."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bar: tqdm[Any] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def show(self) -> None:
+        progress = self._progress
+        if progress.since is None:
+            return
+        if self._bar is None:
+            self._bar = tqdm(total=progress.total, initial=progress.before, bar_format=BAR, file=sys.stderr)
+        pace = progress.pace(time.monotonic() - progress.since)
+        self._bar.set_postfix_str(", ".join(filter(None, (pace, progress.largest()))), refresh=False)
+        self._bar.update(progress.done - self._bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class Lines:
+    """Lines for who reads a log: after a share of the records, and at the latest after so many seconds of silence."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._told, self._done = time.monotonic(), 0
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._break_silence, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def show(self) -> None:
+        """A line, if one is due for the share that is done."""
+        done, total, now = self._progress.done, self._progress.total, time.monotonic()
+        if total and done > self._done and done - self._done >= STEP * total and now - self._told >= STEP_SECONDS:
+            self._tell(now)
+
+    def _break_silence(self) -> None:
+        """While the next event is waited for."""
+        while not self._end.wait(max(0.0, self._told + QUIET_SECONDS - time.monotonic())):
+            if time.monotonic() - self._told >= QUIET_SECONDS:
+                self._tell(time.monotonic())
+
+    def _tell(self, now: float) -> None:
+        with self._lock, suppress(OSError):  # nobody may be there to read it
+            self._told, self._done = now, self._progress.done
+            print(f"harness: {self._progress.line(now)}", file=sys.stderr, flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()

@@ -1,0 +1,89 @@
+"""Somebody else's code behind the command `harness`: its prints, its crashes and its tracebacks."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import run_harness
+
+AUDIT = """
+[data]
+path = "people.csv"
+sensitive = "ill"
+[data.quasi]
+age = "number"
+[oracle]
+address = "python:tests.oracles.crashing:{name}"
+[oracle.options]
+{options}
+[claim]
+epsilon = 3
+[run]
+workers = {workers}
+"""
+
+
+def write_audit(folder: Path, name: str, options: str = "", workers: int = 1) -> None:
+    rows = ["age,ill", *(f"{20 + index},{'flu' if index % 3 else 'ulcer'}" for index in range(6))]
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    (folder / "audit.toml").write_text(AUDIT.format(name=name, options=options, workers=workers))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_an_anonymizer_prints_is_in_a_log_and_nowhere_else(workers: int, tmp_path: Path) -> None:
+    write_audit(tmp_path, "printing", workers=workers)
+    run = run_harness("run", "audit.toml", "--json", "--out", "out", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["verdict"]["outcome"] == "holds"
+    assert "printed" not in run.stderr
+    log = tmp_path / "out" / "oracle.log"
+    assert log.stat().st_mode & 0o777 == 0o600
+    calls = log.read_text().count("printed to stdout")
+    assert calls == log.read_text().count("echoed by a child") > 6
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_crash_is_exit_code_3_and_names_the_record(workers: int, tmp_path: Path) -> None:
+    write_audit(tmp_path, "exiting_without_the_third", "attempts = 1", workers)
+    run = run_harness("run", "audit.toml", "--out", "out", cwd=tmp_path)
+    assert run.returncode == 3
+    assert "asked for f(D) without record 2: the process of the anonymizer ended with exit code 7" in run.stderr
+
+
+def test_after_a_timeout_the_audit_goes_on_with_a_longer_one(tmp_path: Path) -> None:
+    write_audit(tmp_path, "hanging", "timeout = 0.5")
+    assert run_harness("run", "audit.toml", "--out", "out", cwd=tmp_path).returncode == 3
+    write_audit(tmp_path, "hanging", "timeout = 1.0")
+    run = run_harness("run", "audit.toml", "--out", "out", cwd=tmp_path)
+    assert run.returncode == 3
+    assert "was still anonymizing after 1 s, and its process was ended; raise the option timeout" in run.stderr
+
+
+def test_debug_shows_where_the_anonymizer_raised(tmp_path: Path) -> None:
+    write_audit(tmp_path, "raising")
+    plain = run_harness("plan", "audit.toml", cwd=tmp_path)
+    assert plain.returncode == 3
+    assert "Traceback" not in plain.stderr
+    log = Path(plain.stderr.partition("is in ")[2].partition(" ")[0])
+    assert "in raising" in log.read_text()
+    log.unlink()
+    for words in (("run", "audit.toml", "--debug"), ("--debug", "run", "audit.toml")):
+        run = run_harness(*words, cwd=tmp_path)
+        assert run.returncode == 3
+        assert "in raising" in run.stderr
+        assert run.stderr.splitlines()[-2].startswith("harness: error: oracle 'tests.oracles.crashing:raising', asked")
+
+
+def test_a_vendor_sees_what_was_raised_and_the_auditor_its_class(tmp_path: Path) -> None:
+    write_audit(tmp_path, "raising")
+    server = "harness.cli serve python:tests.oracles.crashing:raising --stdio 2>server.log"
+    text = (tmp_path / "audit.toml").read_text().replace("python:tests.oracles.crashing:raising", "cmd:sh serve.sh")
+    (tmp_path / "serve.sh").write_text(f"exec {sys.executable} -m {server}\n")
+    (tmp_path / "audit.toml").write_text(text.replace("[oracle.options]", "[oracle.options]\nframes = true"))
+    run = run_harness("run", "audit.toml", "--out", "out", cwd=tmp_path)
+    assert run.returncode == 3
+    assert "the anonymizer raised ValueError; its owner finds the message on the server's" in run.stderr
+    assert "no use for" not in run.stderr
+    assert "ValueError: no use for the age 20" in (tmp_path / "server.log").read_text()
