@@ -17,6 +17,11 @@ from harness.glossary import TERMS
 from harness.vocabulary.error_codes import ERROR_CODES
 from harness.vocabulary.errors import InputError, OracleError
 
+VERIFY = (
+    "Codes of a claim are those of `harness run`. `harness verify` ends with 0 if the evidence is intact, whatever the "
+    "verdict, and with 2 if it is not.\n"
+)
+
 
 def commands_page() -> str:
     """Every command with its options, and what it returns."""
@@ -100,4 +105,4 @@ def _exit_codes() -> str:
         (str(cli.NO_READER), "the reader of the output closed it, as `harness … | head` does"),
         (str(cli.DEFECT), "a defect of the harness"),
     ]
-    return "\n".join(["## Exit codes\n", table(("code", "meaning"), sorted(rows, key=lambda row: int(row[0])))])
+    return "\n".join(["## Exit codes\n", table(("code", "meaning"), sorted(rows, key=lambda row: int(row[0]))), VERIFY])

@@ -19,6 +19,7 @@ from harness.vocabulary.schema import Column
 
 SCHEMA = Path(__file__).parent.parent / "harness" / "report.schema.json"
 PREFIX = "#/$defs/"
+DEFINITIONS: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
 SOURCES: dict[str, type] = {  # whose comments explain the keys of a part
     "finding": Finding, "verdict": Verdict, "claim": Claim, "certificate": Certificate, "card": Card, "column": Column,
 }  # fmt: skip
@@ -155,6 +156,9 @@ WORDS: dict[str, dict[str, str]] = {
         "data.digest": "SHA-256 of the declared columns",
         "data.rows": "number of rows that were used",
         "data.dropped": 'number of rows that `missing = "drop"` left out',
+        "data.source.kind": "what a row is named by",
+        "data.source.file": "name of the file",
+        "data.source.first": "name of the first row",
         "data.person": "the column that says whose row it is",
         "data.population": "number of persons",
         "data.persons_digest": "SHA-256 of which rows belong together",
@@ -201,6 +205,8 @@ WORDS: dict[str, dict[str, str]] = {
         "notation": "how its released cells are written",
         "closed": "which ends belong to a range",
         "points": "released numbers may be other numbers than the data has",
+        "min": "the least number there may be",
+        "max": "the greatest number there may be",
         "binning": "how the edges of bins are chosen",
     },
 }  # fmt: skip
@@ -250,9 +256,7 @@ def _kind(value: Mapping[str, Any]) -> str:
     """A type in words."""
     if "$ref" in value:
         name = value["$ref"].removeprefix(PREFIX)
-        return {"number_or_infinity": 'number or `"inf"`', "vector": "list of numbers, or null"}.get(
-            name, f"[{name}](#{name})"
-        )
+        return f"[{name}](#{name})" if "properties" in DEFINITIONS[name] else _kind(DEFINITIONS[name])
     if "anyOf" in value:
         return " or ".join(dict.fromkeys(map(_kind, value["anyOf"])))
     if "enum" in value or "const" in value:

@@ -68,7 +68,8 @@ def test_every_command_and_option_is_completed(shell: str) -> None:
     text = script(shell)
     for name, parser in commands().items():
         assert re.search(rf"\b{name}\b", text)
-        for option in (word for action in parser._actions for word in action.option_strings if word[:2] == "--"):
+        shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+        for option in (word for action in shown for word in action.option_strings if word[:2] == "--"):
             assert option in text or f"-l {option[2:]} " in text, (name, option)
 
 

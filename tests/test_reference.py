@@ -57,7 +57,8 @@ def test_every_command_is_in_the_reference() -> None:
 @pytest.mark.parametrize("command", list(parsers()))
 def test_the_options_of_a_command_are_those_of_the_code(command: str) -> None:
     text = chapters("commands.md")[command]
-    known = {word for action in parsers()[command]._actions for word in action.option_strings}
+    shown = [action for action in parsers()[command]._actions if action.help != argparse.SUPPRESS]
+    known = {word for action in shown for word in action.option_strings}
     listed = [option for line in re.findall(r"^  (-.+?)(?:  |$)", text, re.MULTILINE) for option in line.split(", ")]
     assert {option.split()[0] for option in listed} == known
 
@@ -79,11 +80,13 @@ def test_the_options_of_a_transport_are_those_of_the_code(address: str) -> None:
 
 def test_every_transport_and_every_reference_anonymizer_is_in_the_reference() -> None:
     found = chapters("oracles.md")
-    assert set(found) == {*(f"`{address}`" for address in transports()), "`reference:name`"}
+    special = {"`reference:name`", "`python:package.module:name`"}
+    assert set(found) == {*(f"`{address}`" for address in transports()), *special}
     named = re.findall(r"^\*\*`reference:(.+?)`\*\*$", found["`reference:name`"], re.MULTILINE)
     assert named == list(REFERENCE)
     introduction = (PAGES / "oracles.md").read_text(encoding="utf-8").partition("\n## ")[0]
     assert first_cells(introduction) == list(oracles.WRAPPER_OPTIONS)
+    assert first_cells(found["`python:package.module:name`"]) == list(oracles.PYTHON_OPTIONS)
 
 
 def test_every_key_of_report_json_is_in_the_reference() -> None:

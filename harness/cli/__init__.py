@@ -72,8 +72,8 @@ def _parser() -> argparse.ArgumentParser:
         "about that person?",
         epilog=" ".join((main.__doc__ or "").split()),
     )
-    parser.add_argument("--debug", action="store_true", help="show where an error came from, in the anonymizer too")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument("--debug", action="store_true", help="show where an error came from, in the anonymizer too")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     demo = commands.add_parser("demo", help="audit three reference anonymizers on invented people")

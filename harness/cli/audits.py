@@ -80,16 +80,12 @@ def run(chosen: argparse.Namespace) -> int:
     return report.verdict.outcome.exit_code
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def _tell_what_is_kept(file: Path, out: Path) -> None:
     """After an interruption: how much was measured, and how to continue."""
     journal = out / JOURNAL
     examined = sum("examined" in line for line in entries(journal)) if journal.exists() else 0
     if examined:
-        kept = _counted(examined, "examined record")
+        kept = counted(examined, "examined record")
         tell(f"stopped; {kept} kept in {out}. To continue: harness run {file} --out {out}")
 
 

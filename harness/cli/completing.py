@@ -42,7 +42,7 @@ def _commands() -> Iterator[tuple[str, Completed]]:
 
 
 def _completed(text: str, parser: argparse.ArgumentParser) -> Completed:
-    named = [each for each in parser._actions if each.option_strings]
+    named = [each for each in parser._actions if each.option_strings and each.help != argparse.SUPPRESS]
     positional = [each for each in parser._actions if not each.option_strings]
     words = [str(choice) for each in [*named, *positional] for choice in each.choices or ()]
     if any(each.dest == "words" for each in positional):

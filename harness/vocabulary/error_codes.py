@@ -39,7 +39,10 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         "E202", "The data cannot be read", InputError,
-        ("harness.vocabulary.source", "harness.vocabulary.dataset", "harness.vocabulary.table"),
+        (
+            "harness.vocabulary.source", "harness.vocabulary.dataset", "harness.vocabulary.table",
+            "harness.vocabulary.files",
+        ),
         "The data file is not there or is not a CSV or Parquet file, a declared column is not in it, a cell does not "
         "fit the declared kind of its column, or a row has gaps.",
         'Correct the path, the name of the column or the cell that the message names. For rows with gaps, '
@@ -160,7 +163,8 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "Ask the vendor with the message at hand. What was measured is kept; the same command continues.",
     ),
     ErrorCode(
-        "E301", "The anonymizer raised an error", OracleError, ("oracles.clients.local",),
+        "E301", "The anonymizer raised an error", OracleError,
+        ("oracles.clients.local", "oracles.clients.isolated"),
         "A Python anonymizer (`python:module:function`, or a function in Python) raised an exception, or ended its "
         "process.",
         "The message names the exception, the file and the line. The anonymizer must work on the data without any "

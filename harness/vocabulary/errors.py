@@ -76,20 +76,20 @@ class ReleaseError(OracleError):
     """The oracle's reply cannot be read as a release of the data it was given."""
 
 
-def why_not_written(path: Path, error: OSError) -> str:
-    """Why a file in the folder of an audit cannot be made, and what to do."""
-    folder = path.parent
-    if folder.exists() and not folder.is_dir():
-        return f"{folder}: not a folder; choose another --out"
-    return f"{path}: cannot be written: {error.strerror or error}; choose another --out"
-
-
 def _raising_module() -> str:
     """The module that makes an error: the nearest caller outside this file."""
     frame = sys._getframe(1)
     while frame.f_globals["__name__"] == __name__ and frame.f_back is not None:
         frame = frame.f_back
     return str(frame.f_globals.get("__name__", ""))
+
+
+def why_not_written(path: Path, error: OSError) -> str:
+    """Why a file in the folder of an audit cannot be made, and what to do."""
+    folder = path.parent
+    if folder.exists() and not folder.is_dir():
+        return f"{folder}: not a folder; choose another --out"
+    return f"{path}: cannot be written: {error.strerror or error}; choose another --out"
 
 
 def message_of(error: BaseException) -> str:
