@@ -233,7 +233,7 @@ def work_items(plan: Plan, profile: OracleProfile, ordered: list[int]) -> list[t
     That is so for predictions drawn with common seeds: what f(D) predicts depends on the quasi-identifiers alone. And
     where microdata are drawn without common seeds, each block of persons has draws of f(D) of its own.
     """
-    if profile.card.releases == "microdata" and not profile.coupled:
+    if profile.in_blocks:
         return [tuple(ordered[start : start + BLOCK]) for start in range(0, len(ordered), BLOCK)]
     if profile.card.releases != "predictions" or not profile.coupled:
         return [(person,) for person in ordered]
