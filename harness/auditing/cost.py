@@ -91,7 +91,8 @@ def predicted_calls(plan: Plan, profile: OracleProfile, selected: Selected) -> i
     apart = rows if profile.in_blocks else [[each] for item in rows for each in item]
     first, further = selected.looks[:1], selected.looks[1:]
     by_look = calls_for_items(plan, profile, first, rows) + calls_for_items(plan, profile, further, apart)
-    return calls_before_persons(plan, profile, selected.looks) + by_look
+    most = calls_before_persons(plan, profile, selected.looks) + by_look
+    return most if plan.budget is None else min(most, plan.budget)
 
 
 def _time_persons(plan: Plan, oracle: Oracle) -> tuple[OracleProfile, Selected, float]:

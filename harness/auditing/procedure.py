@@ -21,6 +21,7 @@ from harness.auditing.draw_store import DrawStore, stored_name
 from harness.auditing.events import (
     EARLY,
     LATE,
+    Chosen,
     Closed,
     Confirmed,
     Drawn,
@@ -40,7 +41,7 @@ from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
 from harness.auditing.probe import MOST_WATCHED, closing_doubts, probe, recognise, watches_for_drift
 from harness.auditing.race import next_round
-from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
+from harness.auditing.select import distinct_rows, in_random_order, schedule, select, within_budget, work_items
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial
 from harness.measuring.one_thread import one_thread
@@ -131,12 +132,24 @@ class _Run:
 
     def _look_further(self) -> Iterator[Event]:
         """Further looks at those who need them; first at those whom an interrupted audit had chosen."""
-        chosen = self.state.chosen[-1] if self.state.chosen else next_round(self.state)
-        while chosen is not None:
-            if not self.state.chosen or self.state.chosen[-1] != chosen:
-                yield self._record(chosen)
-            yield from self._examine(self.selected.looks[chosen.look - 1], chosen.persons)
-            chosen = next_round(self.state)
+        if self.state.chosen:
+            yield from self._examine_chosen(self.state.chosen[-1])
+        while (chosen := self._next_round()) is not None:
+            yield self._record(chosen)
+            yield from self._examine_chosen(chosen)
+
+    def _examine_chosen(self, chosen: Chosen) -> Iterator[Event]:
+        yield from self._examine(self.selected.looks[chosen.look - 1], chosen.persons)
+
+    def _next_round(self) -> Chosen | None:
+        """Who goes on to a further look, as far as the budget allows."""
+        chosen = next_round(self.state)
+        if chosen is None or self.plan.budget is None:
+            return chosen
+        looks = self.selected.looks
+        rounds = [(looks[each.look - 1], each.persons) for each in (*self.state.chosen, chosen)]
+        persons = within_budget(self.plan, self.profile, [(looks[0], self.selected.examined), *rounds])
+        return replace(chosen, persons=persons) if persons else None
 
     def _examine(self, look: Look, persons: tuple[int, ...]) -> Iterator[Event]:
         """One look at these persons; what is known already is not asked again."""
