@@ -58,7 +58,7 @@ class AuditState:
     carried: dict[RowKey, Carried] = field(default_factory=dict)  # what earlier looks leave to the next
     counts: dict[RowKey, tuple[int, int]] = field(default_factory=dict)  # pairs at or above ε, and all
     moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
-    copied: int = 0  # persons whose draws were copies of each other
+    copied: set[int] = field(default_factory=set)  # persons whose draws were copies of each other
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -103,7 +103,8 @@ class AuditState:
             self.drawn = {key: drawn for key, drawn in self.drawn.items() if key[0] != LATE}
         self.examined.add((event.person, event.look))
         self.latest[event.person] = event.look
-        self.copied += any(one.copied for one in event.measurements)
+        if any(one.copied for one in event.measurements):
+            self.copied.add(event.person)
         for note in event.notes:
             self.notes[note] = self.notes.get(note, 0) + 1
         for (adversary, secret), measured in _by_pair(event.measurements).items():
@@ -243,7 +244,7 @@ class AuditState:
                 "answer, so f is not deterministic; audit it with randomized = true"
             )
         if self.copied:
-            doubts.append(f"draws of f were copies of each other (seen without {self.copied} of the persons)")
+            doubts.append(f"draws of f were copies of each other (seen without {len(self.copied)} of the persons)")
         return tuple(dict.fromkeys([*doubts, *(self.closed.doubts if self.closed is not None else ())]))
 
     @property
