@@ -33,7 +33,7 @@ def calls_for_equal_persons(
     """Calls for so many persons with so many distinct rows each, who are settled by no look but the last, f(D) of
     predictions counted for each of them.
     """
-    size = BLOCK if profile.card.releases == "microdata" and not profile.coupled else 1
+    size = BLOCK if profile.in_blocks else 1
     full, rest = divmod(persons, size)
     items = [[rows] * size] * full + ([[rows] * rest] if rest else [])
     return calls_for_items(plan, profile, looks, items)

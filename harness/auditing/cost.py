@@ -87,8 +87,12 @@ def predicted_calls(plan: Plan, profile: OracleProfile, selected: Selected) -> i
     """How often f is called by an audit that is not interrupted and in which every person needs every look."""
     items = work_items(plan, profile, in_random_order(plan, selected.examined))
     rows = [[len(distinct_rows(plan, person)) for person in item] for item in items]
-    shared = calls_before_persons(plan, profile, selected.looks)
-    return shared + calls_for_items(plan, profile, selected.looks, rows)
+    # At further looks those who share predictions of f(D) need not go on together.
+    apart = rows if profile.in_blocks else [[each] for item in rows for each in item]
+    first, further = selected.looks[:1], selected.looks[1:]
+    by_look = calls_for_items(plan, profile, first, rows) + calls_for_items(plan, profile, further, apart)
+    most = calls_before_persons(plan, profile, selected.looks) + by_look
+    return most if plan.budget is None else min(most, plan.budget)
 
 
 def _time_persons(plan: Plan, oracle: Oracle) -> tuple[OracleProfile, Selected, float]:

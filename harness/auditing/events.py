@@ -5,6 +5,7 @@
     Drawn       f(D) was drawn for one purpose; the draws themselves are kept beside the journal
     Watched     what early or late draws of f(D) say about one person: does f drift
     Resumed     an interrupted audit went on, after the oracle was recognised
+    Chosen      who goes on to a further look
     Examined    all measurements of one person at one look
     Failed      the oracle failed on one person, and the audit stopped there
     Confirmed   questions of a deterministic f were asked again
@@ -48,6 +49,11 @@ class OracleProfile:
     doubts: tuple[str, ...] = ()  # why no verdict but INCONCLUSIVE can rest on its answers
     says_if_random: bool = True  # else that f is deterministic rests on equal answers to equal questions alone
     shuffles: bool = False  # equal answers come with their rows in different orders, which must not matter
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether persons are examined in blocks with draws of f(D) of their own: nothing pairs draws of tables."""
+        return self.card.releases == "microdata" and not self.coupled
 
 
 @dataclass(frozen=True)
@@ -253,6 +259,22 @@ def _unpacked(key: str, value: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """Who goes on to a further look, decided by all that was known before it."""
+
+    name: ClassVar = "chosen"
+    look: int
+    persons: tuple[int, ...]
+
+    def entry(self) -> Entry:
+        return {"look": self.look, "persons": list(self.persons)}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Chosen:
+        return cls(entry["look"], tuple(entry["persons"]))
+
+
+@dataclass(frozen=True)
 class Examined:
     """All measurements of one person at one look: every adversary, every secret, each of her distinct rows."""
 
@@ -319,9 +341,9 @@ class Closed:
         return cls(tuple(entry["doubts"]))
 
 
-Event = Probed | Selected | Drawn | Watched | Resumed | Examined | Failed | Confirmed | Closed
+Event = Probed | Selected | Drawn | Watched | Resumed | Chosen | Examined | Failed | Confirmed | Closed
 KINDS: dict[str, type[Event]] = {
-    kind.name: kind for kind in (Probed, Selected, Drawn, Watched, Resumed, Examined, Failed, Confirmed, Closed)
+    kind.name: kind for kind in (Probed, Selected, Drawn, Watched, Resumed, Chosen, Examined, Failed, Confirmed, Closed)
 }
 
 

@@ -106,7 +106,7 @@ class Examination:
             return self._examine_together(persons)
 
     def _examine_together(self, persons: tuple[int, ...]) -> ItemResult:
-        if self.profile.card.releases == "microdata" and not self.profile.coupled:
+        if self.profile.in_blocks:
             return self._examine_block(persons)
         examined: list[Examined] = []
         present: Samples | None = None  # what f(D) predicts, for persons examined together

@@ -18,12 +18,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from harness.auditing.events import Look, Measurement, OracleProfile
+import numpy as np
+
+from harness.auditing.events import Look, Measurement, OracleProfile, Vector
 from harness.auditing.grid import grid
 from harness.auditing.infer import Pair
 from harness.auditing.plan import Plan
 from harness.measuring.betting import Wager, bet_on_less, bet_on_more
-from harness.measuring.bounds import binomial_upper, learn_potential
+from harness.measuring.bounds import Potential, StraightPotential, binomial_upper, learn_potential
 from harness.measuring.divergence import Divergence, SumOfDistances, upper_of
 from harness.measuring.estimate import Estimate, compare, draws_needed
 from harness.measuring.features import Floats
@@ -35,6 +37,7 @@ from harness.measuring.tail import delta_beyond_noise, placebo_delta, smallest_d
 LOOKED_AT = 1_000  # draws, for copies
 FEW_DIFFERENT = 0.6  # of the draws: if each were sent twice, half of them would be different
 COPIES = 1e-7  # draws that repeat each other so much by chance are taken for copies
+LOOKS_TO_COME = 10  # times the draws of a look that a potential may need to prove a violation
 
 RowKey = tuple[int, int, int, int]  # person, number of the adversary, of the secret, place of the row among hers
 
@@ -50,10 +53,27 @@ class Sides:
 
 @dataclass(frozen=True)
 class Carried:
-    """What earlier looks at a row leave to the next: the bets so far."""
+    """What earlier looks at a row leave to the next: the bets so far, and the mean predictions of all draws."""
 
     kept: Wager = field(default_factory=Wager)
     broken: Wager = field(default_factory=Wager)
+    draws: int = 0
+    present: Vector = ()
+    absent: Vector = ()
+
+    def with_look(self, measurement: Measurement) -> Carried:
+        """What is left to the look after the one that a measurement is of."""
+        draws = self.draws + measurement.draws
+        means = [
+            tuple(
+                (before * self.draws + mean * measurement.draws) / draws for before, mean in zip(old, new, strict=True)
+            )
+            for old, new in (
+                (self.present or measurement.present, measurement.present),
+                (self.absent or measurement.absent, measurement.absent),
+            )
+        ]
+        return Carried(measurement.kept or Wager(), measurement.broken or Wager(), draws, *means)
 
 
 def measure(
@@ -91,7 +111,7 @@ def measure(
     return replace(
         measurement,
         kept=_bet_on_keeping(divergence, sides, plan.claim.epsilon, carried.kept),
-        broken=_bet_on_breaking(divergence, sides, plan.claim.epsilon, alpha, carried.broken),
+        broken=_bet_on_breaking(divergence, sides, plan.claim.epsilon, alpha, carried),
     )
 
 
@@ -172,18 +192,37 @@ def _bet_on_keeping(divergence: Divergence, sides: Sides, epsilon: float, wager:
     return bet_on_less(wager, divergence.paired(sides.present, sides.absent), epsilon, divergence.largest)
 
 
-def _bet_on_breaking(divergence: Divergence, sides: Sides, epsilon: float, alpha: float, wager: Wager) -> Wager | None:
+def _bet_on_breaking(
+    divergence: Divergence, sides: Sides, epsilon: float, alpha: float, carried: Carried
+) -> Wager | None:
     """The bet that the gain of a potential, which is at most the distance, is above ε.
 
-    The potential is learnt on the first quarter of the draws, and bet on with the others.
+    Where the mean predictions of earlier looks lie more than ε apart, the potential is their direction, and all draws
+    are bet on. Else one is learnt on the first quarter of the draws, if they show any, and bet on with the others.
     """
     if not isinstance(divergence, SumOfDistances):
         return None
     x, y = (divergence.coordinates(side).columns for side in (sides.present, sides.absent))
-    draws = min(x.shape[1], y.shape[1])
-    seen = draws // 4
-    if seen < 2:
-        return wager
-    potential = learn_potential(x[:, :seen], y[:, :seen], alpha, draws=draws - seen, span=divergence.span)
+    draws, apart = min(x.shape[1], y.shape[1]), epsilon / divergence.scale  # in the units of the coordinates
+    gaps = _mean_gaps(divergence, carried)
+    seen = 0 if np.abs(gaps).sum() > apart else max(draws // 4, 2)
+    if seen >= draws:
+        return carried.broken
+    potential: Potential = StraightPotential(np.sign(gaps), divergence.span)
+    if seen > 0:
+        further = LOOKS_TO_COME * (draws - seen)
+        potential = learn_potential(x[:, :seen], y[:, :seen], alpha, draws=further, span=divergence.span)
+    if potential.oscillation == 0:  # it gains nothing, and a bet on it is lost
+        return carried.broken
     gains = potential.gains(x[:, seen:draws], y[:, seen:draws])
-    return bet_on_more(wager, gains, epsilon / divergence.scale, potential.oscillation)
+    return bet_on_more(carried.broken, gains, apart, potential.oscillation)
+
+
+def _mean_gaps(divergence: SumOfDistances, carried: Carried) -> Floats:
+    """How far apart the mean predictions of earlier looks lie.  # [coordinates]"""
+    if carried.draws == 0:
+        return np.zeros(1)
+    sides = (Samples(np.array([mean])) for mean in (carried.present, carried.absent))
+    x, y = (divergence.coordinates(side).columns[:, 0] for side in sides)
+    gaps: Floats = x - y
+    return gaps

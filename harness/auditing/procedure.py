@@ -1,6 +1,7 @@
 """The test itself, all persons of it (v2 §3.2), as one stream of events; the only module that makes them happen.
 
-    probe the oracle -> select persons -> for each look: draw f(D), examine every person who needs it
+    probe the oracle -> select persons -> draw f(D), examine everybody
+    -> draw again, and examine those who go on to a further look, as long as somebody does
     -> ask a deterministic f some questions again -> close
 
 Whatever happens goes to the journal before anybody else hears of it. The same audit on the same journal first
@@ -20,6 +21,7 @@ from harness.auditing.draw_store import DrawStore, stored_name
 from harness.auditing.events import (
     EARLY,
     LATE,
+    Chosen,
     Closed,
     Confirmed,
     Drawn,
@@ -38,7 +40,8 @@ from harness.auditing.infer import PresentPredictions, Side, infer, infer_presen
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
 from harness.auditing.probe import MOST_WATCHED, closing_doubts, probe, recognise, watches_for_drift
-from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
+from harness.auditing.race import next_round
+from harness.auditing.select import distinct_rows, in_random_order, schedule, select, within_budget, work_items
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial
 from harness.measuring.one_thread import one_thread
@@ -94,8 +97,8 @@ class _Run:
             recognise(self.plan, self.oracle, self.profile)
             yield self._record(Resumed())
         yield from self._select()
-        for look in self.selected.looks:
-            yield from self._examine_all(look)
+        yield from self._examine(self.selected.looks[0], self.selected.examined)
+        yield from self._look_further()
         if self.state.confirmed is None and confirms(self.profile):
             yield self._record(self._confirm())
         if self.state.closed is None:
@@ -130,20 +133,37 @@ class _Run:
         if looks != self.selected.looks:
             yield self._record(replace(self.selected, looks=looks))
 
-    def _examine_all(self, look: Look) -> Iterator[Event]:
-        """One look at everybody who needs it; what is known already is not asked again."""
-        ordered = in_random_order(self.plan, self.selected.examined)
-        left = [
-            person
-            for person in ordered
-            if (person, look.number) not in self.state.examined and self.state.needs(person, look.number)
-        ]
+    def _look_further(self) -> Iterator[Event]:
+        """Further looks at those who need them; first at those whom an interrupted audit had chosen."""
+        if self.state.chosen:
+            yield from self._examine_chosen(self.state.chosen[-1])
+        while (chosen := self._next_round()) is not None:
+            yield self._record(chosen)
+            yield from self._examine_chosen(chosen)
+
+    def _examine_chosen(self, chosen: Chosen) -> Iterator[Event]:
+        yield from self._examine(self.selected.looks[chosen.look - 1], chosen.persons)
+
+    def _next_round(self) -> Chosen | None:
+        """Who goes on to a further look, as far as the budget allows."""
+        chosen = next_round(self.state)
+        if chosen is None or self.plan.budget is None:
+            return chosen
+        looks = self.selected.looks
+        rounds = [(looks[each.look - 1], each.persons) for each in (*self.state.chosen, chosen)]
+        persons = within_budget(self.plan, self.profile, [(looks[0], self.selected.examined), *rounds])
+        return replace(chosen, persons=persons) if persons else None
+
+    def _examine(self, look: Look, persons: tuple[int, ...]) -> Iterator[Event]:
+        """One look at these persons; what is known already is not asked again."""
+        ordered = in_random_order(self.plan, persons)
+        left = [person for person in ordered if (person, look.number) not in self.state.examined]
         if not left:
             return
         yield from self._begin(look)
         yield from self._draw_for(look)
         items = work_items(self.plan, self.profile, left)
-        self.latest = self._examination(look)
+        self.latest = self._examination(look, tuple(left))
         for outcome in self.executor.map(self.latest, items):
             for examined in outcome.examined:
                 yield self._record(examined)
@@ -187,25 +207,27 @@ class _Run:
         except HarnessError as error:
             raise error.within(f"oracle {self.profile.card.name!r}, asked for f(D)") from error
 
-    def _examination(self, look: Look) -> Examination:
+    def _examination(self, look: Look, persons: tuple[int, ...]) -> Examination:
         """What workers need: the draws of f(D), and what adversaries who train once for everybody infer from them."""
         last = look == self.selected.looks[-1]
+        members = frozenset(persons)
+        carried = {key: state for key, state in self.state.carried.items() if key[0] in members}
         if self.profile.card.releases == "predictions" or not self.profile.coupled:
-            return Examination(self.plan, self.oracle, self.profile, look, last=last, carried=self.state.carried)
+            return Examination(self.plan, self.oracle, self.profile, look, last=last, carried=carried)
         questions = range(len(self.plan.questions))
         return Examination(
             self.plan, self.oracle, self.profile, look, last=last,
             tables=tuple(self._tables(_purpose(look), number) for number in questions),
-            predicted=tuple(self._infer_present(look, number) for number in questions),
-            carried=self.state.carried,
+            predicted=tuple(self._infer_present(look, number, persons) for number in questions),
+            carried=carried,
         )  # fmt: skip
 
-    def _infer_present(self, look: Look, number: int) -> PresentPredictions:
+    def _infer_present(self, look: Look, number: int, persons: tuple[int, ...]) -> PresentPredictions:
         question = self.plan.questions[number]
         once = [one for one in question.adversaries if not self.plan.adversaries[one].depends_on_target]
         if not once:
             return PresentPredictions({}, {})
-        rows = [row for person in self.selected.examined for row in distinct_rows(self.plan, person)]
+        rows = [row for person in persons for row in distinct_rows(self.plan, person)]
         targets = [question.data.record(row) for row in rows]
         releases = self._read(number, self._tables(_purpose(look), number))
         return infer_present(self.plan, once, releases, targets, self._side(look, "present"))
@@ -215,7 +237,7 @@ class _Run:
 
     def _confirm(self) -> Confirmed:
         """Ask some questions again, in random order, and count the answers that differ from the first ones."""
-        examination = self.latest or self._examination(self.selected.looks[-1])
+        examination = self.latest or self._examination(self.selected.looks[-1], self.selected.examined)
         repeated = questions_to_repeat(self.plan, self.profile, self.state.findings)
         different = sum(not self._answers_again(examination, person) for person in repeated)
         persons = tuple(sorted({person for person in repeated if person is not None}))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.auditing.call_count import BLOCK, calls_before_persons, calls_for_equal_persons
+from harness.auditing.call_count import BLOCK, calls_before_persons, calls_for_equal_persons, calls_for_items
 from harness.auditing.events import Look, OracleProfile, Selected
 from harness.auditing.measure import bets_on_pairs
 from harness.auditing.plan import Plan
@@ -32,6 +32,7 @@ from harness.vocabulary.release import Microdata
 FEWEST = 20  # draws of a first look
 GROWTH = 0.5  # draws of a further look, as a part of all before it
 HALF = 0.5  # of the error, when intervals and a certificate must hold together
+FIRST_LOOK = 0.75  # of the calls that a budget leaves for persons; an adaptive audit keeps the rest for further looks
 TOGETHER = 8  # persons with equal quasi-identifiers that are examined together, so that f(D) is asked once for them
 
 
@@ -149,17 +150,48 @@ def _choose(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> tuple
 
 
 def _affordable(plan: Plan, profile: OracleProfile, budget: int) -> int:
-    """How many persons a budget of calls buys, when none of them is settled before the last look."""
-    looks = schedule(plan, profile, plan.data.population)
-    most_rows = max(len(distinct_rows(plan, person)) for person in range(plan.data.population))
-    shared = calls_before_persons(plan, profile, looks)
+    """How many persons a budget of calls buys.
+
+    An adaptive audit spends most of it on the first look; the rest is for those whom that leaves open, the worst first.
+    """
+    people = plan.data.population
+    most_rows = max(len(distinct_rows(plan, person)) for person in range(people))
+    share = FIRST_LOOK if plan.adaptive else 1.0
 
     def needed(persons: int) -> int:
-        return shared + calls_for_equal_persons(plan, profile, looks, persons, most_rows)
+        looks = schedule(plan, profile, persons)[:1]
+        calls = calls_for_equal_persons(plan, profile, looks, persons, most_rows)
+        return calls_before_persons(plan, profile, looks) + (calls if persons == 1 else math.ceil(calls / share))
 
+    if needed(people) <= budget:  # all of them need fewer draws each than most of them: see `share_levels`
+        return people
     if needed(1) > budget:
         raise InputError(f"a budget of {budget} calls buys no record; this audit needs at least {needed(1)}")
-    return bisect_right(range(1, plan.data.population + 1), budget, key=needed)
+    return bisect_right(range(1, people), budget, key=needed)
+
+
+def within_budget(
+    plan: Plan, profile: OracleProfile, rounds: Sequence[tuple[Look, tuple[int, ...]]]
+) -> tuple[int, ...]:
+    """As many persons of the last round, the first ones of it, as a budget of calls allows after the other rounds."""
+    look, persons = rounds[-1]
+    if plan.budget is None:
+        return persons
+    looks = sorted({each.number: each for each, _ in rounds}.values(), key=lambda each: each.number)
+    before = calls_before_persons(plan, profile, looks)
+    before += sum(_calls_of_round(plan, profile, each, members) for each, members in rounds[:-1])
+    fits = bisect_right(
+        range(1, len(persons) + 1),
+        plan.budget - before,
+        key=lambda many: _calls_of_round(plan, profile, look, persons[:many]),
+    )
+    return persons[:fits]
+
+
+def _calls_of_round(plan: Plan, profile: OracleProfile, look: Look, persons: tuple[int, ...]) -> int:
+    items = work_items(plan, profile, in_random_order(plan, persons))
+    rows = [[len(distinct_rows(plan, person)) for person in item] for item in items]
+    return calls_for_items(plan, profile, (look,), rows)
 
 
 def riskiest(data: Dataset, release: Microdata | None) -> npt.NDArray[np.intp]:
@@ -234,7 +266,7 @@ def work_items(plan: Plan, profile: OracleProfile, ordered: list[int]) -> list[t
     That is so for predictions drawn with common seeds: what f(D) predicts depends on the quasi-identifiers alone. And
     where microdata are drawn without common seeds, each block of persons has draws of f(D) of its own.
     """
-    if profile.card.releases == "microdata" and not profile.coupled:
+    if profile.in_blocks:
         return [tuple(ordered[start : start + BLOCK]) for start in range(0, len(ordered), BLOCK)]
     if profile.card.releases != "predictions" or not profile.coupled:
         return [(person,) for person in ordered]

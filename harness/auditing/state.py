@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.auditing.events import (
     LATE,
+    Chosen,
     Closed,
     Confirmed,
     Drawn,
@@ -28,7 +29,7 @@ from harness.auditing.events import (
 from harness.auditing.finding import Finding, merge_rows_and_looks
 from harness.auditing.measure import Carried, RowKey
 from harness.auditing.plan import Claim
-from harness.measuring.betting import Wager, evidence_below
+from harness.measuring.betting import evidence_below
 from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
 from harness.vocabulary.persons import RowName
@@ -51,12 +52,15 @@ class AuditState:
     findings: dict[Key, Finding] = field(default_factory=dict)  # of the latest look at each examined person
     notes: dict[str, int] = field(default_factory=dict)  # about releases without a person, and how often
     failed: dict[int, Failed] = field(default_factory=dict)  # persons whom the oracle failed on, until it does not
-    violated: dict[tuple[int, int], int] = field(default_factory=dict)  # adversary and secret: the first such look
+    violated: set[tuple[int, int]] = field(default_factory=set)  # adversary and secret that somebody breaks it for
+    chosen: list[Chosen] = field(default_factory=list)  # who went on to further looks, in this order
+    latest: dict[int, int] = field(default_factory=dict)  # the latest look at each person
+    moved: dict[Key, float] = field(default_factory=dict)  # draws times distance, of all looks
     carried: dict[RowKey, Carried] = field(default_factory=dict)  # what earlier looks leave to the next
     counts: dict[RowKey, tuple[int, int]] = field(default_factory=dict)  # pairs at or above ε, and all
     moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
     informed: set[tuple[int, int]] = field(default_factory=set)  # adversaries and secrets with evidence about anybody
-    copied: int = 0  # persons whose draws were copies of each other
+    copied: set[int] = field(default_factory=set)  # persons whose draws were copies of each other
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -82,6 +86,8 @@ class AuditState:
                 self.drawn[event.purpose, event.question] = event
             case Watched():
                 self.watched[event.purpose] = event.samples
+            case Chosen():
+                self.chosen.append(event)
             case Examined():
                 self._add_examined(event)
             case Failed():
@@ -98,7 +104,9 @@ class AuditState:
             self.watched.pop(LATE, None)
             self.drawn = {key: drawn for key, drawn in self.drawn.items() if key[0] != LATE}
         self.examined.add((event.person, event.look))
-        self.copied += any(one.copied for one in event.measurements)
+        self.latest[event.person] = event.look
+        if any(one.copied for one in event.measurements):
+            self.copied.add(event.person)
         for note in event.notes:
             self.notes[note] = self.notes.get(note, 0) + 1
         for (adversary, secret), measured in _by_pair(event.measurements).items():
@@ -110,8 +118,10 @@ class AuditState:
             self.findings[key] = finding
             if event.look == 1 and finding.failure is None:
                 self.moved_first[event.person] = max(self.moved_first.get(event.person, 0.0), finding.distance)
+            if finding.failure is None:
+                self.moved[key] = self.moved.get(key, 0.0) + finding.draws * finding.distance
             if finding.violates(self.claim):
-                self.violated[adversary, secret] = min(event.look, self.violated.get((adversary, secret), event.look))
+                self.violated.add((adversary, secret))
 
     def _finding(
         self, event: Examined, adversary: int, secret: int, measured: list[Measurement], earlier: Finding | None
@@ -142,7 +152,7 @@ class AuditState:
         for one in measured:
             key = (person, one.adversary, one.secret, one.row)
             if one.kept is not None or one.broken is not None:
-                self.carried[key] = Carried(one.kept or Wager(), one.broken or Wager())
+                self.carried[key] = self.carried.get(key, Carried()).with_look(one)
             if one.delta_at_epsilon is not None:
                 hits, pairs = self.counts.get(key, (0, 0))
                 self.counts[key] = hits + one.hits, pairs + one.draws
@@ -159,25 +169,47 @@ class AuditState:
         hits, pairs = self.counts.get((person, one.adversary, one.secret, one.row), (0, 0))
         return keeps and evidence_below(hits, pairs, self.claim.delta) >= math.log(1 / level)
 
-    def needs(self, person: int, look: int) -> bool:
-        """Whether this look is to examine her: the looks before it left some pair of adversary and secret open.
+    def is_open(self, person: int) -> bool:
+        """Whether further draws of an examined person could say more.
 
-        A pair is open for her unless she is settled, or an earlier look found somebody who breaks the claim. This
-        does not depend on how far the look itself has come, so that an interrupted look goes on with the same persons.
+        She is not settled for some pair of adversary and secret for which nobody is proven to break the claim.
         """
-        if look == 1 or (person, look) in self.examined or person in self._drawn_to_the_end():
-            return True
+        return any(self._open_pairs(person))
+
+    def _open_pairs(self, person: int) -> Iterator[tuple[int, int]]:
         for pair in self._pairs():
             finding = self.findings[(person, *pair)]
             settled = finding.failure is not None or finding.violates(self.claim) or finding.satisfies(self.claim)
-            if not settled and self.violated.get(pair, look) >= look:
-                return True
-        return False
+            if not settled and pair not in self.violated:
+                yield pair
 
-    def _drawn_to_the_end(self) -> frozenset[int]:
-        """Persons whose draws test a claim of differential privacy: who moved most at the first look.
+    def suspicion(self, person: int) -> float:
+        """How bad an open person looks, over all her draws: 1 is just at the claim. Nothing is proven by it."""
+        scores = [0.0]
+        for pair in self._open_pairs(person):
+            key = (person, *pair)
+            finding, often = self.findings[key], self.findings[key].delta_at_epsilon
+            if self.claim.delta > 0 and often is not None:
+                scores.append(often.value / self.claim.delta)
+            else:
+                scores.append(self.moved[key] / finding.drawn / self.claim.epsilon)
+        return max(scores)
 
-        Most persons of an adaptive audit are settled by too few draws to refute such a claim.
+    @property
+    def examines_blocks(self) -> bool:
+        """Whether persons are examined in blocks with draws of f(D) of their own."""
+        return self.profile is not None and self.profile.in_blocks
+
+    @property
+    def draws_of_persons(self) -> int:
+        """Draws without a person, of all persons and looks."""
+        return sum(self.selected.looks[look - 1].draws for _, look in self.examined) if self.selected else 0
+
+    @property
+    def privacy_witnesses(self) -> frozenset[int]:
+        """Persons who are drawn to the end to test a claim of differential privacy: who moved most at the first look.
+
+        Most persons of an adaptive audit are settled by too few draws to refute one.
         """
         if self.profile is None or self.profile.card.noise_epsilon is None:
             return frozenset()
@@ -231,7 +263,7 @@ class AuditState:
                 "answer, so f is not deterministic; audit it with randomized = true"
             )
         if self.copied:
-            doubts.append(f"draws of f were copies of each other (seen without {self.copied} of the persons)")
+            doubts.append(f"draws of f were copies of each other (seen without {len(self.copied)} of the persons)")
         return tuple(dict.fromkeys([*doubts, *(self.closed.doubts if self.closed is not None else ())]))
 
     @property

@@ -1,107 +1,154 @@
 """A lower bound on the ε of differential privacy that both sides allow; knows outputs, never a mechanism.
 
-If f is (ε, δ)-differentially private, p ≤ e^ε q + δ for the probabilities p, q of any event on the two sides.
-The event is chosen on a sixth of the draws, 5,000 of a side at most, and judged on the others, so however it is
-chosen, the bound holds. The error is shared between p and q as the choosing draws promise most from.
+If f is (ε, δ)-differentially private, p ≤ e^ε q + δ for the probabilities p, q of any event E on the two sides. So the
+mean over pairs of draws of z = 1[x in E] − e^ε 1[y in E] is at most δ, whether or not the draws are coupled. Against
+that is bet (see `betting`): the capital Π(1 + λ(z − δ)) reaches 1/alpha with probability at most alpha, and it falls
+as ε grows, so every ε below the one at which it is just 1/alpha is refuted.
 
-Claims in other terms are translated by `epsilon_of_zcdp` and `epsilon_of_renyi` to the ε they imply at a δ. The
-conversions are implications: to refute the (ε, δ) is to refute the claim, and not the other way round.
+The first eighth of the draws chooses an event and the stake λ for the second eighth; then a quarter chooses for the
+second quarter, and a half for the other half. However they are chosen, what is bet on comes later, and the bound holds.
+Of few draws a quarter chooses once; of many, no more than `CHOOSING` choose for all others.
+
+Claims in other terms are translated by `privacy_claim` to the ε they imply at a δ. The conversions are implications:
+to refute the (ε, δ) is to refute the claim, and not the other way round.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
-from harness.measuring.bounds import binomial_lower, binomial_upper
 from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 
 Counts = npt.NDArray[np.int64]
 
 THRESHOLDS = 16  # tried for each score and side, evenly over the draws
-CHOOSING = 5_000  # draws a side: more of them would find hardly better events
-CHOOSING_SHARE = 6  # one in so many draws chooses
-# Standard errors by which an event is taken to be worse than it looked; from simulation. With δ > 0 the events that
-# count are rare, and too much doubt would never choose one.
+FEW = 100  # draws a side: fewer choose badly
+CHOOSING, CHOOSING_IN_TAILS = 2_000, 5_000  # draws a side, at most: more would find hardly better events
+PARTS = (8, 4, 2)  # one in so many draws, the first ones, choose for the draws up to the next part
+# Standard errors by which an event is taken to be worse than it looked; from simulation. With δ > 0 (the second
+# numbers) the events that count are rare: more draws are needed to see one, and much doubt would never choose one.
 DOUBT, DOUBT_IN_TAILS = 2.5, 1.0
-SHARES_OF_LIKELIER = (0.1, 0.25, 0.5, 0.75)  # of the error, for the limit of p; the rest for that of q
+LARGEST_SHARE = 0.95  # of the capital that is staked on one pair
+LARGEST_EPSILON = 50.0  # no number of draws shows more
 
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """With confidence 1 − alpha the ε of differential privacy is at least `epsilon`; the event that shows it."""
+    """With confidence 1 − alpha the ε of differential privacy is at least `epsilon`; the event last bet on."""
 
     epsilon: float
     delta: float
     alpha: float
     likelier: str  # "present" or "absent": the side on which the event is more probable
     hits: tuple[int, int]  # how often it happened there, and on the other side
-    draws: tuple[int, int]
+    draws: int  # pairs that were bet on with this event
 
 
 @dataclass(frozen=True, eq=False)
 class _Event:
-    """{weights · output ≥ threshold}, or its complement when `above` is false."""
+    """{weights · output ≥ threshold}, or its complement when `above` is false; and how much is staked on it."""
 
     weights: Floats  # (features,)
     threshold: float
     above: bool
     present: bool  # it is the likelier when the record is present
-    share: float = 0.5  # of the error, for the limit of the likelier side
+    stake: float
 
-    def hits(self, outputs: Floats) -> int:
-        count = int(np.count_nonzero(outputs @ self.weights >= self.threshold))
-        return count if self.above else len(outputs) - count
+    def happens(self, outputs: Floats) -> npt.NDArray[np.bool_]:
+        happens: npt.NDArray[np.bool_] = (outputs @ self.weights >= self.threshold) == self.above
+        return happens
+
+
+@dataclass(frozen=True)
+class _Bet:
+    """How many pairs there were of each kind: the event on the likelier side alone, the other alone, both, neither."""
+
+    stake: float
+    likelier: int
+    other: int
+    both: int
+    neither: int
+
+    def log_capital(self, ratio: float, delta: float) -> float:
+        """The logarithm of the capital against p ≤ `ratio` q + δ, which falls as the ratio grows."""
+        stake = min(self.stake, LARGEST_SHARE / (ratio + delta))
+        return (
+            self.likelier * math.log1p(stake * (1 - delta))
+            + self.other * math.log1p(-stake * (ratio + delta))
+            + self.both * math.log1p(stake * (1 - delta - ratio))
+            + self.neither * math.log1p(-self.stake * delta)  # no less than is lost, so that it does not grow
+        )
 
 
 def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: float = 0.0) -> PrivacyLoss:
     """The bound from draws of both sides: scalars (draws,) or vectors (draws, features), coupled or not."""
-    x, y = (np.asarray(side, dtype=np.float64).reshape(len(side), -1) for side in (present, absent))
-    if min(len(x), len(y)) < 2:
+    draws = min(len(present), len(absent))
+    if draws < 2:
         raise InputError("some of the draws choose an event and the others judge it; got fewer than 2 on a side")
-    (x_choose, x_judge), (y_choose, y_judge) = _split(x), _split(y)
-    event = _choose(x_choose, y_choose, (len(x_judge), len(y_judge)), alpha, delta)
-    ours, theirs = (x_judge, y_judge) if event.present else (y_judge, x_judge)
-    hits, draws = (event.hits(ours), event.hits(theirs)), (len(ours), len(theirs))
-    epsilon = _bound(hits[0], draws[0], hits[1], draws[1], alpha, delta, event.share)
-    return PrivacyLoss(max(0.0, epsilon), delta, alpha, "present" if event.present else "absent", hits, draws)
+    x, y = (np.asarray(side[:draws], dtype=np.float64).reshape(draws, -1) for side in (present, absent))
+    goal, bets = math.log(1 / alpha), list[_Bet]()
+    likelier, hits, judges = "present", (0, 0), 0
+    most = CHOOSING_IN_TAILS if delta > 0 else CHOOSING
+    for first, last in _parts(draws, most):
+        event = _choose(x[: min(first, most)], y[: min(first, most)], draws, goal, delta)
+        if event is None:
+            continue
+        ours, theirs = (event.happens(side[first:last]) for side in ((x, y) if event.present else (y, x)))
+        bets.append(_bet(event.stake, ours, theirs))
+        likelier, judges = "present" if event.present else "absent", last - first
+        hits = int(np.count_nonzero(ours)), int(np.count_nonzero(theirs))
+    return PrivacyLoss(_largest_refuted(bets, goal, delta), delta, alpha, likelier, hits, judges)
 
 
-def _split(side: Floats) -> tuple[Floats, Floats]:
-    """The draws that choose, spread over the first ones, and all others."""
-    chooses = np.zeros(len(side), dtype=bool)
-    chooses[: CHOOSING_SHARE * CHOOSING : CHOOSING_SHARE] = True
-    return side[chooses], side[~chooses]
+def _parts(draws: int, most: int) -> Iterator[tuple[int, int]]:
+    """Where the draws begin that an event chosen on all before them is bet on, and where they end."""
+    starts = [draws // part for part in PARTS if draws // part >= FEW] or [max(1, draws // 4)]
+    enough = next((start for start in starts if start >= most), draws)  # it need not be chosen again
+    starts = [start for start in starts if start <= enough]
+    yield from zip(starts, [*starts[1:], draws], strict=True)
 
 
-def _bound(more: int, of_more: int, less: int, of_less: int, alpha: float, delta: float, share: float) -> float:
-    """ln((p − δ) / q) at the Clopper-Pearson limits of p and q, which share alpha; −∞ where it says nothing."""
-    p, q = binomial_lower(more, of_more, share * alpha), binomial_upper(less, of_less, (1 - share) * alpha)
-    return math.log((p - delta) / q) if p > delta else -math.inf
+def _bet(stake: float, ours: npt.NDArray[np.bool_], theirs: npt.NDArray[np.bool_]) -> _Bet:
+    both, one, other = (int(np.count_nonzero(kind)) for kind in (ours & theirs, ours, theirs))
+    return _Bet(stake, one - both, other - both, both, len(ours) - one - other + both)
 
 
-def _choose(x: Floats, y: Floats, judges: tuple[int, int], alpha: float, delta: float) -> _Event:
-    """The event that promises the largest bound on the draws that judge."""
+def _largest_refuted(bets: Sequence[_Bet], goal: float, delta: float) -> float:
+    """The largest ε that all bets together refute; 0 if they refute none."""
+
+    def refuted(epsilon: float) -> bool:
+        return sum(bet.log_capital(math.exp(epsilon), delta) for bet in bets) >= goal
+
+    low, high = 0.0, LARGEST_EPSILON
+    if not refuted(low):
+        return 0.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
+
+
+def _choose(x: Floats, y: Floats, draws: int, goal: float, delta: float) -> _Event | None:
+    """The event that promises the largest bound when so many draws are bet on; None if none promises anything."""
     weights = np.stack(list(_scores(x, y)))  # (scores, features)
     scores = [np.sort(weights @ side.T, axis=1) for side in (x, y)]  # each (scores, draws)
     thresholds = np.hstack([side[:, _ranks(side.shape[1], tails=delta > 0)] for side in scores])
     above_x, above_y = (_at_or_above(side, thresholds) for side in scores)
-    best, chosen = -math.inf, _Event(np.ones(x.shape[1]), -math.inf, above=True, present=True)
+    best, chosen = 0.0, None
     for above in (True, False):
         hits_x, hits_y = (above_x, above_y) if above else (len(x) - above_x, len(y) - above_y)
         for present in (True, False):
-            ours, theirs = ((hits_x, len(x), judges[0]), (hits_y, len(y), judges[1]))[:: 1 if present else -1]
-            bounds = np.stack([_promise(ours, theirs, alpha, delta, share) for share in SHARES_OF_LIKELIER])
-            worth = bounds.max(axis=0)
-            score, place = np.unravel_index(int(worth.argmax()), worth.shape)
-            if worth[score, place] > best:
-                best = float(worth[score, place])
-                share = SHARES_OF_LIKELIER[int(bounds[:, score, place].argmax())]
-                chosen = _Event(weights[score], float(thresholds[score, place]), above, present, share)
+            more, less = (hits_x, hits_y) if present else (hits_y, hits_x)
+            ratios, stakes = _promise(more, less, len(x), draws, goal, delta)
+            score, place = np.unravel_index(int(ratios.argmax()), ratios.shape)
+            if ratios[score, place] > best:
+                best = float(ratios[score, place])
+                threshold, stake = float(thresholds[score, place]), float(stakes[score, place])
+                chosen = _Event(weights[score], threshold, above, present, stake)
     return chosen
 
 
@@ -119,34 +166,25 @@ def _at_or_above(rising: Floats, thresholds: Floats) -> Counts:
     return np.stack([len(row) - np.searchsorted(row, ends) for row, ends in zip(rising, thresholds, strict=True)])
 
 
-Seen = tuple[Counts, int, int]  # hits of the draws that choose, how many these are, and how many judge
+def _promise(more: Counts, less: Counts, chose: int, draws: int, goal: float, delta: float) -> tuple[Floats, Floats]:
+    """About the e^ε that a bet on so many draws will refute, 0 if none, and the stake that does; for each event.
 
-
-def _rate(seen: Seen) -> Floats:
-    """The share of hits, half a hit and half a miss added so that it is neither 0 nor 1."""
-    hits, draws, _ = seen
-    rate: Floats = (hits + 0.5) / (draws + 1)
-    return rate
-
-
-def _promise(more: Seen, less: Seen, alpha: float, delta: float, share: float) -> Floats:
-    """About the bound that the draws to judge will give; nothing is claimed from it.
-
-    Of so many events the best looks better than it is: each is taken to be some standard errors worse.
+    `more` and `less` are its hits on either side among the draws that choose. Of so many events the best looks better
+    than it is: each is taken to be some standard errors worse. Nothing is claimed from it.
     """
-    doubt = DOUBT_IN_TAILS if delta > 0 else DOUBT
-
-    def limit(seen: Seen, level: float, side: int) -> Floats:
-        rate, z = _rate(seen), -float(ndtri(level))
-        _, draws, judge = seen
-        spread = np.sqrt(rate * (1 - rate))
-        found: Floats = rate + side * (doubt * spread / math.sqrt(draws) + z * spread / math.sqrt(judge))
-        return found + side * z**2 / (3 * judge)
-
-    p, q = limit(more, share * alpha, -1), limit(less, (1 - share) * alpha, 1)
-    with np.errstate(divide="ignore"):
-        result: Floats = np.log(np.maximum(p - delta, 0.0) / np.minimum(q, 1.0))
-    return result
+    doubt = (DOUBT_IN_TAILS if delta > 0 else DOUBT) / math.sqrt(chose)
+    p, q = ((hits + 0.5) / (chose + 1) for hits in (more, less))  # neither 0 nor 1
+    p, q = p - doubt * np.sqrt(p * (1 - p)), np.minimum(q + doubt * np.sqrt(q * (1 - q)) + goal / (3 * draws), 1.0)
+    # With the best stake the capital is reached where the mean of z is √(2 goal variance / draws). With r = e^ε that
+    # is p − δ − r q = √(price (p (1 − p) + r² q (1 − q))), a quadratic equation.
+    price, gap = 2 * goal / draws, p - delta
+    of_p, of_q = p * (1 - p), q * (1 - q)
+    rest = gap**2 - price * of_p
+    root = np.sqrt(np.maximum((gap * q) ** 2 - (q**2 - price * of_q) * rest, 0.0))
+    found = (gap > 0) & (rest > 0)
+    ratios: Floats = np.where(found, rest / np.where(found, gap * q + root, 1.0), 0.0)
+    stakes = (gap - ratios * q) / (of_p + ratios**2 * of_q)
+    return ratios, np.clip(stakes, 0.0, LARGEST_SHARE / (ratios + delta + 1e-9))
 
 
 def _scores(x: Floats, y: Floats) -> Iterator[Floats]:

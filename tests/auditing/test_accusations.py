@@ -228,6 +228,11 @@ def test_draws_that_are_copies_of_each_other_prove_nothing(again: int) -> None:
     assert ("copies of each other" in verdict.reason) == (again == 10)
 
 
+def test_a_person_whose_draws_are_copies_at_several_looks_is_counted_once() -> None:
+    verdict = audit(Copying(10), PEOPLE, draws=4000, epsilon=0.2, records=2, adaptive=True).verdict
+    assert "copies of each other (seen without 2 of the persons)" in verdict.reason
+
+
 # ---- order of rows
 
 

@@ -111,10 +111,17 @@ def test_predicted_calls_count_the_table_of_an_encoding_that_begins_before_f() -
     assert predicted == made == alone + 1 + len(PEOPLE) + again
 
 
-def test_an_adaptive_audit_makes_at_most_the_predicted_calls() -> None:
-    adaptive = plan(draws=400, adaptive=True)
-    predicted, made = counted(replace(adaptive, claim=Claim(1.5)), Predicting(**SEEDED, **PREDICTIONS))
-    assert made <= predicted
+@pytest.mark.parametrize("epsilon", [0.3, 1.5])
+@pytest.mark.parametrize("behaviour", [SEEDED, RANDOM], ids=["seedable", "random"])
+@pytest.mark.parametrize("budget", [None, 1_000])
+def test_an_adaptive_audit_makes_at_most_the_predicted_calls(
+    epsilon: float, behaviour: dict[str, Any], budget: int | None
+) -> None:
+    adaptive = replace(plan(draws=400, adaptive=True, budget=budget), claim=Claim(epsilon))
+    for kind, releases in ((Predicting, PREDICTIONS), (Microdata, {})):
+        predicted, made = counted(adaptive, kind(**behaviour, **releases, max_draws=7))
+        assert made <= predicted
+        assert budget is None or predicted <= budget
 
 
 def test_the_cost_is_known_without_examining_everybody() -> None:

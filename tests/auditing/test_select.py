@@ -131,6 +131,22 @@ def test_an_audit_with_a_budget_certifies_with_its_random_part_only() -> None:
     assert len(asked) == 85
 
 
+@pytest.mark.parametrize(("reads", "least"), [(False, 0.65), (True, 0.9)], ids=["all settled", "nobody settled"])
+def test_an_adaptive_audit_spends_most_of_its_budget_and_no_more(reads: bool, least: float) -> None:
+    calls = 0
+
+    def drawn(data: pd.DataFrame, seed: int) -> pd.DataFrame:
+        nonlocal calls
+        calls += 1
+        rng = np.random.default_rng([seed, len(data)] if reads else seed)
+        return pd.DataFrame({"age": "*", "sex": "*", "ill": rng.choice(["flu", "ulcer", "none"], 10)})
+
+    report = audit(drawn, table(60), draws=20_000, adaptive=True, budget=1_000, model="conditional")
+    assert least * 1_000 <= calls <= 1_000
+    assert len(report.findings) > 2
+    assert report.verdict.outcome is harness.Outcome.INCONCLUSIVE
+
+
 def test_a_budget_that_buys_nothing_is_refused() -> None:
     with pytest.raises(harness.InputError, match="a budget of 25 calls buys no record; this audit needs at least 26"):
         audit(lambda data: data, budget=25)

@@ -2,6 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,14 +70,41 @@ def test_few_audits_are_wrong_just_at_the_claim(seedable: bool, adaptive: bool) 
     assert is_within(below["violated"], runs)
 
 
+class Interrupted(Flipping):
+    """Stops the audit once, after so many answers."""
+
+    answers_left = -1
+
+    def answer(self, ask: Ask) -> Iterator[Release]:
+        if self.answers_left == 0:
+            self.answers_left = -1
+            raise KeyboardInterrupt
+        self.answers_left -= 1
+        yield from super().answer(ask)
+
+    def spec(self) -> dict[str, float]:
+        return {"share": self.share, "seed": self.seed}
+
+
+def outcome_after_an_interruption(distance: float, seed: int, seedable: bool, folder: Path) -> str:
+    """The verdict of an adaptive audit of two persons that is interrupted once, somewhere, and goes on."""
+    oracle = Interrupted(distance, seed, seedable)
+    oracle.answers_left = 10 + seed % 20
+    options: dict[str, Any] = {"quasi": {"age": "number"}, "sensitive": "ill", "epsilon": EPSILON}
+    options |= {"confidence": CONFIDENCE, "draws": 400, "adaptive": True, "seed": seed, "out": folder / str(seed)}
+    with suppress(KeyboardInterrupt):
+        return harness.audit(oracle, PEOPLE[:2], **options).verdict.outcome.value
+    return harness.audit(oracle, PEOPLE[:2], **options).verdict.outcome.value
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("seedable", "runs"), [(True, 120), (False, 40)], ids=["coupled", "independent"])
-def test_adaptive_audits_keep_their_confidence_over_hundreds_of_runs(seedable: bool, runs: int) -> None:
-    at, below = (
-        outcomes(distance, runs, seedable=seedable, adaptive=True, draws=500) for distance in (EPSILON, 0.95 * EPSILON)
-    )
-    assert is_within(at["holds"], runs)
-    assert is_within(below["violated"], runs)
+@pytest.mark.parametrize(("seedable", "runs"), [(True, 300), (False, 60)], ids=["coupled", "independent"])
+@pytest.mark.parametrize(("distance", "wrong"), [(EPSILON, "holds"), (0.95 * EPSILON, "violated")])
+def test_hundreds_of_interrupted_audits_keep_their_confidence(
+    distance: float, wrong: str, seedable: bool, runs: int, tmp_path: Path
+) -> None:
+    found = Counter(outcome_after_an_interruption(distance, seed, seedable, tmp_path) for seed in range(runs))
+    assert is_within(found[wrong], runs)
 
 
 def test_clear_cases_are_decided() -> None:
@@ -103,7 +133,10 @@ class Jumping(Flipping):
     [
         (100, dict.fromkeys(range(100), 0.0), "holds", 80),
         (100, dict.fromkeys(range(100), 0.02), "holds", 165),
-        (300, {7: 0.2}, "violated", 110),
+        (300, {7: 0.2}, "violated", 80),
+        (300, {**dict.fromkeys(range(300), 0.05), 7: 0.2}, "violated", 100),
+        pytest.param(300, {**dict.fromkeys(range(300), 0.09), 7: 0.2}, "violated", 110, marks=pytest.mark.slow),
+        pytest.param(300, {**dict.fromkeys(range(300), 0.1), 7: 0.2}, "violated", 110, marks=pytest.mark.slow),
     ],
 )
 def test_an_adaptive_audit_needs_few_draws_a_person(
@@ -116,3 +149,38 @@ def test_an_adaptive_audit_needs_few_draws_a_person(
     )
     assert report.verdict.outcome.value == outcome
     assert oracle.draws / persons <= most
+
+
+class Stopping(Jumping):
+    """Stops the audit at every further answer of a list."""
+
+    stops: tuple[int, ...] = ()
+    answers = 0
+
+    def answer(self, ask: Ask) -> Iterator[Release]:
+        self.answers += 1
+        if self.answers in self.stops:
+            raise KeyboardInterrupt
+        yield from super().answer(ask)
+
+    def spec(self) -> dict[str, int]:
+        return {"seed": self.seed}
+
+
+def test_an_interrupted_race_goes_on_with_the_same_persons(tmp_path: Path) -> None:
+    people = pd.DataFrame({"age": range(40), "ill": ["flu", "ulcer"] * 20})
+    distances = {**dict.fromkeys(range(40), 0.09), 7: 0.25}
+    options: dict[str, Any] = {"quasi": {"age": "number"}, "sensitive": "ill", "epsilon": 0.1, "adaptive": True}
+    options |= {"draws": 2_000}
+    whole, stopped = Stopping(distances, seed=3), Stopping(distances, seed=3)
+    report = harness.audit(whole, people, out=tmp_path / "whole", **options)
+    stopped.stops = (60, 97, 110, 120, 131)
+    for _ in stopped.stops:
+        with pytest.raises(KeyboardInterrupt):
+            harness.audit(stopped, people, out=tmp_path / "stopped", **options)
+    assert harness.audit(stopped, people, out=tmp_path / "stopped", **options).to_json() == report.to_json()
+    rounds = [
+        [line for line in (tmp_path / name / "journal.jsonl").read_text().splitlines() if '"chosen"' in line]
+        for name in ("whole", "stopped")
+    ]
+    assert len(rounds[0]) == len(rounds[1]) > 3

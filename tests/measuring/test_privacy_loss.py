@@ -80,8 +80,8 @@ def test_the_witness_says_which_side_is_likelier_and_how_often_it_was_seen() -> 
     rng = np.random.default_rng(3)
     x, y = responses(rng, 1_000, 3.0, coupled=False)
     found = least_privacy_loss(x, y, alpha=0.05)
-    assert found.draws == (833, 833)  # all but one in six, which chose
-    assert found.hits[0] > 700 > 100 > found.hits[1]
+    assert found.draws == 500  # the other half chose
+    assert found.hits[0] > 400 > 100 > found.hits[1]
     assert least_privacy_loss(np.zeros(500), rng.random(500), alpha=0.05).likelier in ("present", "absent")
 
 
@@ -124,14 +124,16 @@ def test_normal_noise_that_keeps_its_claim_is_seldom_refuted() -> None:
 
 @pytest.mark.slow
 def test_normal_noise_of_half_the_deviation_is_refuted() -> None:
-    assert np.mean(losses(normal, 2.0, False, runs=20, draws=60_000, delta=1e-5) > 1.0) >= 0.8
-    assert np.mean(losses(normal, 4.0, False, runs=20, draws=5_000, delta=1e-5) > 1.0) >= 0.9  # a quarter
+    assert np.mean(losses(normal, 2.0, False, runs=60, draws=40_000, delta=1e-5) > 1.0) >= 0.85
+    assert np.mean(losses(normal, 4.0, False, runs=60, draws=2_000, delta=1e-5) > 1.0) >= 0.95  # a quarter
 
 
 @pytest.mark.slow
-def test_a_loss_of_1_3_against_a_claim_of_1_is_refuted_with_2_000_draws() -> None:
-    assert np.mean(losses(counts, 1.3, False, runs=200) > 1.0) >= 0.9
-    assert np.count_nonzero(losses(counts, 1.0, False, runs=200) > 1.0) <= allowed(200, 0.05)
+@pytest.mark.parametrize("mechanism", [responses, counts], ids=lambda mechanism: mechanism.__name__)
+@coupled_or_not
+def test_a_loss_of_1_3_against_a_claim_of_1_is_refuted_with_2_000_draws(mechanism: AtEpsilon, coupled: bool) -> None:
+    assert np.mean(losses(mechanism, 1.3, coupled, runs=400) > 1.0) >= 0.95
+    assert np.count_nonzero(losses(mechanism, 1.0, coupled, runs=400) > 1.0) <= allowed(400, 0.05)
 
 
 def test_claims_in_other_terms_have_the_epsilon_that_they_imply() -> None:
