@@ -27,7 +27,7 @@ ORDER = [
     "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
     "executors",
     "auditing.procedure", "auditing.cost",
-    "auditing.verdict", "auditing.compile_report", "auditing.verify",
+    "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
     "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])

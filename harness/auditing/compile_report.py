@@ -19,8 +19,9 @@ from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
 from harness.auditing.plan import Claim
 from harness.auditing.probe import REPEATS
+from harness.auditing.reasons import JudgingContext, percent
 from harness.auditing.state import AuditState
-from harness.auditing.verdict import JudgingContext, Pair, Verdict, judge_pairs, overall, percent
+from harness.auditing.verdict import Pair, Verdict, judge_pairs, overall
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card

@@ -7,17 +7,31 @@ everybody examined.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from harness.auditing.finding import Finding
 from harness.auditing.plan import Claim
+from harness.auditing.reasons import (
+    JudgingContext,
+    at_most,
+    certified,
+    draws_needed,
+    holding,
+    not_proven,
+    open_question,
+    part_of_all,
+    percent,
+    rounded_up,
+    untested,
+    violation,
+    weight,
+)
 from harness.auditing.select import HALF
 from harness.measuring.certificate import Certificate, certify
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.persons import LABELS, RowName, RowNames, person_in_words
+from harness.vocabulary.persons import RowName
 
 ROUNDING = 1e-9  # of sums of error levels
 
@@ -82,30 +96,9 @@ class Verdict:
         if share is None:
             return (
                 f" A sample cannot prove a claim about everybody: examine all, or accept the certificate with "
-                f"require(share={_rounded_up(self.certificate.share, 2):g})"
+                f"require(share={rounded_up(self.certificate.share, 2):g})"
             )
         return f"; the certificate allows up to {certified}, and require(share={share:g}) accepts {percent(share)}"
-
-
-@dataclass(frozen=True)
-class JudgingContext:
-    """What a verdict depends on beside findings and claim."""
-
-    population: int
-    random: frozenset[int] = frozenset()  # examined persons who were drawn at random and so stand for the others
-    coupled: bool = True  # else pairs also differ by f's own noise, which the words must not blame on a person
-    unit: str = "record"  # what a person is called where every row is one
-    rows: RowNames = LABELS  # how the source names its rows
-    unprovable: frozenset[str] = frozenset()  # secrets whose distance has no confidence limits when δ = 0
-    confirmed: frozenset[int] | None = None  # persons about whom f was asked again; None where that needs no asking
-    doubts: tuple[str, ...] = ()  # why the answers of f prove nothing
-    uninformed: frozenset[tuple[str, str]] = frozenset()  # adversary and secret without evidence about anybody
-    says_if_random: bool = True  # else that f is deterministic was only seen
-    spent: bool = False  # the limits took all of the error level, so that none is left for a certificate
-
-    @property
-    def oneself(self) -> str:
-        return "itself" if self.unit == "record" else "herself"
 
 
 Pair = tuple[str, str]  # names of adversary and secret
@@ -194,29 +187,29 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
     outcome, witness = Outcome.INCONCLUSIVE, worst
     confirmed = [finding for finding in violating if context.confirmed is None or finding.person in context.confirmed]
     if context.doubts:
-        reason = f"{'; '.join(context.doubts)}; {_not_proven(worst, context)}"
+        reason = f"{'; '.join(context.doubts)}; {not_proven(worst, context)}"
     elif violating and not confirmed:
-        witness = max(violating, key=_weight)
-        reason = f"{_violation(witness, claim, context)}, but f was not asked about that again; raise confirm"
+        witness = max(violating, key=weight)
+        reason = f"{violation(witness, claim, context)}, but f was not asked about that again; raise confirm"
     elif violating:
         outcome = Outcome.VIOLATED
-        witness = max(confirmed, key=_weight)
-        reason = _violation(witness, claim, context)
+        witness = max(confirmed, key=weight)
+        reason = violation(witness, claim, context)
     elif (worst.adversary, worst.secret) in context.uninformed and measured:
-        reason = _untested(worst, context)
+        reason = untested(worst, context)
         certificate = None
     elif unsettled:
-        reason = _doubt(unsettled, claim, context) + _certified(certificate, claim, context)
+        reason = open_question(unsettled, claim, context) + certified(certificate, claim, context)
     elif persons < context.population:
-        reason = _partial(persons, claim, context) + _certified(certificate, claim, context)
+        reason = part_of_all(persons, claim, context) + certified(certificate, claim, context)
     else:
-        outcome, reason = Outcome.HOLDS, _holding(findings, worst, claim, context)
+        outcome, reason = Outcome.HOLDS, holding(findings, worst, claim, context)
     return Verdict(
         outcome=outcome,
         claim=claim,
-        epsilon=_at_most(findings, claim),
+        epsilon=at_most(findings, claim),
         at_least=max((finding.lower for finding in measured), default=0.0),
-        at_most=_at_most(findings, claim),
+        at_most=at_most(findings, claim),
         witness=witness.person,
         rows=witness.rows,
         adversary=worst.adversary,
@@ -225,32 +218,8 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
         examined=persons,
         population=context.population,
         certificate=certificate,
-        draws_needed=None if violating or context.doubts else _needed(unsettled, claim),
+        draws_needed=None if violating or context.doubts else draws_needed(unsettled, claim),
     )
-
-
-def _at_most(findings: Sequence[Finding], claim: Claim) -> float:
-    """An upper limit of the largest distance: that of the worst person alone, since only hers can be wrong."""
-    limits = [min(finding.alone, finding.upper) for finding in findings]
-    kept = [min(limit, claim.epsilon) if one.kept else limit for one, limit in zip(findings, limits, strict=True)]
-    return max(kept)
-
-
-def percent(probability: float) -> str:
-    """A probability in percent, with as many digits as it has: 95 %, 99.9 %."""
-    return f"{100 * probability:.6g} %"
-
-
-def _rounded_up(share: float, digits: int) -> float:
-    """A share with so many digits, and not below it."""
-    scale = 10 ** (digits - 1 - math.floor(math.log10(share))) if share > 0 else 1
-    return math.ceil(share * scale) / scale
-
-
-def _weight(finding: Finding) -> tuple[float, float, float, int]:
-    """How strongly a finding breaks a claim; of equals the first person."""
-    often = finding.delta_at_epsilon.lower if finding.delta_at_epsilon else 0.0
-    return finding.lower, finding.delta_beyond_noise or often, finding.distance, -finding.person
 
 
 def _certificate(
@@ -266,151 +235,3 @@ def _certificate(
     possible, proven = (len({each.person for each in group} & context.random) for group in (unsettled, violating))
     least = certify(context.population, len(context.random), proven, error).least
     return replace(certify(context.population, len(context.random), possible, error), least=least)
-
-
-def _named(finding: Finding, context: JudgingContext) -> str:
-    return person_in_words(finding.person, finding.rows, context.rows, is_record=context.unit == "record")
-
-
-def _interval(finding: Finding) -> str:
-    if finding.lower == finding.upper:
-        return f"{finding.distance:.4g}"
-    return f"{finding.distance:.4g} (between {finding.lower:.4g} and {finding.upper:.4g})"
-
-
-def _by_tail(finding: Finding, claim: Claim) -> bool:
-    return claim.delta > 0 and not finding.exact
-
-
-def _violation(finding: Finding, claim: Claim, context: JudgingContext) -> str:
-    who = _named(finding, context)
-    if not _by_tail(finding, claim):
-        return (
-            f"{who} moves the inference about {context.oneself} by {_interval(finding)}; "
-            f"the claim allows less than {claim.epsilon:g}"
-        )
-    tail = finding.delta_at_epsilon
-    assert tail is not None
-    if finding.violates_beyond_noise(claim):
-        moved = (
-            f"{who} moves the inference about {context.oneself} by {claim.epsilon:g} or more with probability at least "
-            f"{finding.delta_beyond_noise:.4g}, however draws are paired"
-        )
-    else:
-        moved = (
-            f"inferences about {who} from a draw with it and one without lie {claim.epsilon:g} or more apart with "
-            f"probability {tail.value:.4g} (at least {tail.lower:.4g}), f's own noise included{_placebo(finding)}"
-        )
-    return f"{moved}; the claim allows {claim.delta:g}"
-
-
-def _placebo(finding: Finding) -> str:
-    """How often two draws of f(D) itself lie as far apart."""
-    placebo = finding.placebo
-    return "" if placebo is None else f" (two draws of f(D) itself: {placebo.value:.4g})"
-
-
-def _not_proven(worst: Finding, context: JudgingContext) -> str:
-    return f"the largest distance seen, {worst.distance:.4g} of {_named(worst, context)}, therefore proves nothing"
-
-
-def _needed(unsettled: Sequence[Finding], claim: Claim) -> int | None:
-    """About how many draws would settle this claim; those that would settle another one say nothing."""
-    mine = [finding for finding in unsettled if finding.claim == claim]
-    known = [finding.draws_needed for finding in mine if finding.draws_needed is not None]
-    return max(known, default=None)
-
-
-def _count(number: int, context: JudgingContext) -> str:
-    return f"{number} {context.unit}{'' if number == 1 else 's'}"
-
-
-def _count_persons(findings: Sequence[Finding], context: JudgingContext) -> str:
-    return _count(len({finding.person for finding in findings}), context)
-
-
-def _doubt(unsettled: Sequence[Finding], claim: Claim, context: JudgingContext) -> str:
-    failures = [finding for finding in unsettled if finding.failure is not None]
-    if failures:
-        return f"{_count_persons(failures, context)} could not be measured ({failures[0].failure})"
-    if claim.delta == 0 and unsettled[0].secret in context.unprovable and not unsettled[0].exact:
-        return (
-            f"this distance has no confidence limits where f is randomized and delta = 0, so that only estimates are "
-            f"shown for {_count_persons(unsettled, context)}; claim a delta above 0, or choose another distance"
-        )
-    noisy = [finding for finding in unsettled if claim.delta > 0 and not finding.exact and finding.reaches(claim)]
-    if noisy:
-        worst = max(noisy, key=_weight)
-        return (
-            f"{_violation(worst, claim, context)}; whether {context.unit}s or only f's noise does this, pairs of equal "
-            'seeds cannot tell; pairs = "independent" judges f with its noise'
-        )
-    needed = _needed(unsettled, claim)
-    settle = f"about {needed:,} draws would settle it" if needed else "more draws may settle it"
-    draws = max(finding.draws for finding in unsettled)
-    return (
-        f"{_count_persons(unsettled, context)} may lie on either side of the claim (ε = {claim.epsilon:g}) after "
-        f"{draws:,} draws; {settle}"
-    )
-
-
-def _partial(persons: int, claim: Claim, context: JudgingContext) -> str:
-    return (
-        f"all {_count(persons, context)} examined, of {context.population}, stay below {claim.epsilon:g}, "
-        f"but only an audit of all {context.unit}s can say that the claim holds"
-    )
-
-
-def _certified(certificate: Certificate | None, claim: Claim, context: JudgingContext) -> str:
-    if certificate is None or certificate.share >= 1:
-        return ""
-    return (
-        f"; with {percent(claim.confidence)} confidence at most {percent(_rounded_up(certificate.share, 4))} of all "
-        f"{context.unit}s do not keep it"
-    )
-
-
-def _holding(findings: Sequence[Finding], worst: Finding, claim: Claim, context: JudgingContext) -> str:
-    often = f" with probability above {claim.delta:g}" if _by_tail(worst, claim) else ""
-    nobody = (
-        f"no {context.unit} of {context.population} moves the inference about {context.oneself} by "
-        f"{claim.epsilon:g} or more{often}"
-    )
-    nobody += _without_evidence(findings)
-    if worst.exact and worst.distance == 0:
-        return (
-            f"{nobody}; all distances are 0, so that the release says the same of everybody with and without her: "
-            f"check that f reads the data it is given{_seen_as_deterministic(context)}"
-        )
-    if worst.exact:
-        return (
-            f"{nobody}; the largest distance is {worst.distance:.4g}, of {_named(worst, context)}"
-            f"{_seen_as_deterministic(context)}"
-        )
-    if _by_tail(worst, claim):
-        return f"{nobody} (draws paired {_pairing(worst)}); {percent(claim.confidence)} confidence"
-    most = _at_most(findings, claim)
-    return f"{nobody}; with {percent(claim.confidence)} confidence all distances are at most {most:.4g}"
-
-
-def _untested(worst: Finding, context: JudgingContext) -> str:
-    return (
-        f"nothing was tested: no released row is about any {context.unit} and shows {worst.secret!r}; check that the "
-        "releases hold rows, and that their cells are written as the columns' kinds expect"
-    )
-
-
-def _without_evidence(findings: Sequence[Finding]) -> str:
-    """A warning where the adversary had nothing to go by for most persons."""
-    blank = sum(len(finding.rows) == 1 and min(finding.uncovered) >= finding.draws for finding in findings)
-    return f" (the releases held no evidence about {blank} of them)" if 2 * blank > len(findings) else ""
-
-
-def _seen_as_deterministic(context: JudgingContext) -> str:
-    if context.says_if_random:
-        return ""
-    return "; f does not say whether it is random, and is treated as deterministic because repeated answers were equal"
-
-
-def _pairing(finding: Finding) -> str:
-    return "by equal seeds" if finding.coupled else "independently"
