@@ -61,7 +61,7 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
         notes.append("the oracle says that the order of rows makes no difference, but it does")
     elif not card.randomized and not invariant:
         notes.append("the order of the rows makes a difference to what is released")
-    reading = _reads_its_input(oracle, ask, answers[0], random=bool(card.randomized))
+    reading = _reads_its_input(oracle, ask, answers[0], card)
     return OracleProfile(
         card,
         coupled,
@@ -169,18 +169,19 @@ class _Reading:
     doubts: tuple[str, ...] = ()
 
 
-def _reads_its_input(oracle: Oracle, ask: Ask, first: _Answer, *, random: bool) -> _Reading:
+def _reads_its_input(oracle: Oracle, ask: Ask, first: _Answer, card: Card) -> _Reading:
     """Ask about a part of D and about a table with one record many times: f that reads them answers differently.
 
-    One draw of a random f may be the same by chance. Predictions, and tables with another number of rows than D, may
-    be what f releases for everybody, whoever they are. These are noted, and nothing more.
+    Draws of a random f without seeds may be the same by chance, which says nothing. Predictions, and tables with
+    another number of rows than D, may be what f releases for everybody, whoever they are. These are noted, and nothing
+    more.
     """
     part, planted = (_answer_if_any(oracle, each) for each in (_about_a_part(ask), _about_a_planted_record(ask)))
-    if part != first or ask.data.size == 1:
+    if part != first or ask.data.size == 1 or (card.randomized and not card.seedable):
         return _Reading()
     same = "D, a part of D and a table of other records" if planted == first else "D and a part of D"
     text = f"f gave {same} the same answer"
-    if random or first.rows != ask.data.size:
+    if card.randomized or first.rows != ask.data.size:
         return _Reading(notes=(text,) if planted == first else ())
     return _Reading(doubts=(f"{text}: it does not read what it is asked about",))
 

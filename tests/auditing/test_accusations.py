@@ -206,6 +206,18 @@ def test_a_box_that_releases_the_same_for_everybody_is_no_liar() -> None:
     assert report.notes == ("f gave D, a part of D and a table of other records the same answer",)
 
 
+def test_a_random_box_whose_few_answers_repeat_by_chance_is_not_noted() -> None:
+    rng = np.random.default_rng(0)
+    notes = [
+        note
+        for _ in range(10)
+        for note in audit(
+            lambda frame: nothing_known([rng.choice(["flu", "ulcer"])] * 9), PEOPLE, draws=2, records=1, randomized=True
+        ).notes
+    ]
+    assert not [note for note in notes if "the same answer" in note]
+
+
 class Copying:
     """Draws afresh one time in ten and sends the last draw again otherwise."""
 
