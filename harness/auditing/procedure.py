@@ -10,6 +10,7 @@ yields what the journal holds, asks nothing twice, and goes on where it stopped.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -43,7 +44,7 @@ from harness.auditing.probe import MOST_WATCHED, closing_doubts, probe, recognis
 from harness.auditing.race import next_round
 from harness.auditing.select import distinct_rows, in_random_order, schedule, select, within_budget, work_items
 from harness.auditing.state import AuditState
-from harness.executors import Mapper, Serial
+from harness.executors import Mapper, Serial, workers_at_once
 from harness.measuring.one_thread import one_thread
 from harness.measuring.samples import Samples
 from harness.vocabulary.errors import HarnessError
@@ -52,6 +53,7 @@ from harness.vocabulary.release import Microdata, Reader
 from harness.vocabulary.table import Table
 
 RISK = "risk"  # a purpose of draws of f(D)
+START = 4.0  # seconds in which workers start, about
 
 
 @dataclass(eq=False)
@@ -84,6 +86,7 @@ class _Run:
         self.journal, self.state = journal, state
         self.has_asked = False  # about persons, in this run
         self.latest: Examination | None = None
+        self.seconds_of_draw: float | None = None  # that one worker takes for one draw of one person; None: not known
         self.store = DrawStore(None if journal is None else journal.path.parent)
 
     @cached_property
@@ -164,12 +167,21 @@ class _Run:
         yield from self._draw_for(look)
         items = work_items(self.plan, self.profile, left)
         self.latest = self._examination(look, tuple(left))
-        for outcome in self.executor.map(self.latest, items):
+        draws, start = len(left) * look.draws, time.monotonic()
+        executor = self._executor_for(draws)
+        for outcome in executor.map(self.latest, items):
             for examined in outcome.examined:
                 yield self._record(examined)
             if outcome.failed is not None and outcome.error is not None:
                 yield self._record(outcome.failed)
                 raise outcome.error
+        self.seconds_of_draw = (time.monotonic() - start) * workers_at_once(executor) / draws
+
+    def _executor_for(self, draws: int) -> Mapper:
+        """This process for a round that it makes sooner than workers would start; results do not depend on it."""
+        known = self.seconds_of_draw
+        is_quick = known is not None and known * draws < START
+        return Serial() if is_quick and self.profile.card.in_process else self.executor
 
     def _begin(self, look: Look) -> Iterator[Event]:
         """Before the first question about a person: draws to compare later ones with."""
