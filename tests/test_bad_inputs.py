@@ -31,12 +31,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def error_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """The exit code and the sentence; nothing else may be said, and nothing on standard output."""
+    """The exit code and the sentence; beside it only how to learn more may be said, and nothing on standard output."""
     code = main(words)
     out, err = capsys.readouterr()
-    (line,) = err.splitlines()
+    sentence, explained = err.splitlines()
+    kind, _, message = sentence.removeprefix("harness: error ").partition(": ")
+    assert explained == f"harness: what {kind} means: harness explain {kind}"
     assert out == ""
-    return code, line.removeprefix("harness: error: ")
+    return code, message
 
 
 def audit_with(**changed: str) -> str:
@@ -65,7 +67,7 @@ def audit_with(**changed: str) -> str:
         ("data.quasi", 'age = { kind = "number", bin = 3 }', "column 'age': unknown key 'bin'; did you mean 'bins'?"),
         ("data.quasi", 'sex = { kind = "category", hierarchy = "." }', "the hierarchy cannot be read: Is a directory"),
         ("data.quasi", 'sex = { kind = "ordered", order = ["M"] }', "raw value 'F' is not in its declared order"),
-        ("data.quasi", 'age = "date"', "column 'age': '20': not a date; correct it, or declare a pattern"),
+        ("data.quasi", 'age = "date"', "column 'age': line 2: '20': not a date; correct it, or declare a pattern"),
         ("data.quasi", 'age = { kind = "date", notation = "%Q" }', "notation '%Q' is no pattern for dates"),
         ("oracle", 'address = ""', "[oracle] address is an empty text"),
         ("oracle", 'address = "f.py"', "has no known scheme; expected one such as python:module:function or https"),
@@ -81,7 +83,7 @@ def audit_with(**changed: str) -> str:
         ("claim", "epsilon = 0", "epsilon must be a positive number, not 0"),
         ("claim", "epsilon = nan", "epsilon must be a positive number, not nan"),
         ("claim", "eps = 0.1", "[claim] unknown key 'eps'; did you mean 'epsilon'?"),
-        ("claim", "epsilon = 0.1\nconfidence = 95", "confidence must be a probability between 0 and 1, not 95"),
+        ("claim", "epsilon = 0.1\nconfidence = 95", "confidence must be a probability from 0.5 to below 1, not 95"),
         ("claim", "epsilon = 0.1\nprivacy = { eps = 1 }", "privacy: unknown key 'eps'; did you mean 'epsilon'?"),
         ("inference", 'encoder = "tf-xx"', "encoding 'tf-xx' is not known; did you mean 'tf-tf'?"),
         ("inference", "encoder = {}", 'the encoding has no name; give one, such as name = "tf-tf"'),

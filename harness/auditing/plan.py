@@ -49,7 +49,7 @@ class Claim:
     def __post_init__(self) -> None:
         _require("epsilon", self.epsilon, "a positive number", lambda number: 0 < number < float("inf"))
         _require("delta", self.delta, "a probability from 0 to below 1", lambda number: 0 <= number < 1)
-        expected = "a probability from 0.5 to below 1: less proves nothing"
+        expected = "a probability from 0.5 to below 1"
         _require("confidence", self.confidence, expected, lambda number: 0.5 <= number < 1)
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harness
+from harness.auditing import procedure
 from harness.auditing.events import OracleProfile
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.select import FEWEST, equal_persons, riskiest, schedule, select, share_levels
@@ -203,6 +204,13 @@ def test_an_adaptive_audit_can_go_on_to_more_draws(tmp_path: Path) -> None:
 
 def test_the_findings_do_not_depend_on_workers() -> None:
     one, two = (audit(Laplace(0.5), draws=800, adaptive=True, workers=workers) for workers in (1, 2))
+    assert one.to_json() == two.to_json()
+
+
+@pytest.mark.slow
+def test_nor_do_they_where_workers_are_started_for_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(procedure, "START", 0.0)
+    one, two = (audit(Laplace(0.5), draws=200, adaptive=True, workers=workers) for workers in (1, 2))
     assert one.to_json() == two.to_json()
 
 

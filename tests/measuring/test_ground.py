@@ -111,7 +111,7 @@ def test_without_a_ground_the_message_names_the_two_that_were_meant() -> None:
         ({"name": "emd", "ground": {"positions": [1, 2]}}, "positions must be a table of value = number"),
         ({"name": "emd", "ground": {"positions": {"a": "far"}}}, "'far' is not a finite number"),
         ({"name": "emd", "ground": {"hierarchy": 3}}, "hierarchy must be a file name or a nested table"),
-        ({"name": "emd", "ground": {"hierarchy": "nowhere.csv"}}, "nowhere.csv: cannot be read as a hierarchy"),
+        ({"name": "emd", "ground": {"hierarchy": "nowhere.csv"}}, "nowhere.csv: the hierarchy cannot be read"),
         ({"name": "emd", "ground": [[0, 1]]}, r"must be square, .* got shape \(1, 2\)"),
         ({"name": "emd", "ground": [[0, 1], [1]]}, "a matrix of numbers was expected"),
         ({"name": "emd", "ground": [[0, np.inf], [np.inf, 0]]}, "every distance must be finite"),
