@@ -49,10 +49,8 @@ def test_a_crash_is_exit_code_3_and_names_the_record(workers: int, tmp_path: Pat
     write_audit(tmp_path, "exiting_without_the_third", "attempts = 1", workers)
     run = run_harness("run", "audit.toml", "--out", "out", cwd=tmp_path)
     assert run.returncode == 3
-    assert (
-        "asked for f(D) without the record on line 4 of people.csv: the process of the anonymizer ended with exit code 7"
-        in run.stderr
-    )
+    assert "asked for f(D) without the record on line 4 of people.csv: the process of the anonymizer" in run.stderr
+    assert "ended with exit code 7" in run.stderr
 
 
 def test_after_a_timeout_the_audit_goes_on_with_a_longer_one(tmp_path: Path) -> None:
