@@ -47,6 +47,7 @@ def mirrored_by_size(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
     return nothing_known(np.where(np.arange(30) < 30 * (share if len(frame) % 2 else 1 - share), "flu", "ulcer"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [illnesses_by_seed, illnesses_by_seed_and_size, mirrored_by_size])
 def test_no_way_of_seeding_makes_a_person_guilty_of_what_f_does_without_reading_the_data(f: Any) -> None:
     verdict = audit(f, PEOPLE, epsilon=0.1, delta=0.05, draws=200, model="conditional").verdict

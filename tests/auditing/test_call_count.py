@@ -111,6 +111,7 @@ def test_predicted_calls_count_the_table_of_an_encoding_that_begins_before_f() -
     assert predicted == made == alone + 1 + len(PEOPLE) + again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.3, 1.5])
 @pytest.mark.parametrize("behaviour", [SEEDED, RANDOM], ids=["seedable", "random"])
 @pytest.mark.parametrize("budget", [None, 1_000])

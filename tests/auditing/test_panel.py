@@ -114,6 +114,7 @@ def test_a_model_of_f_of_d_is_trained_once_for_everybody_where_the_encoding_allo
         assert again <= 4  # two persons are examined again, each at most with both sides
 
 
+@pytest.mark.slow
 def test_the_standard_panel_has_nine_adversaries_and_a_verdict_for_each() -> None:
     report = audit(chunks, table(14), panel="standard", draws=3, records=2)
     assert len(report.verdicts) == 9
@@ -123,6 +124,7 @@ def test_the_standard_panel_has_nine_adversaries_and_a_verdict_for_each() -> Non
     assert "worst of 9 adversaries" in report.verdict.reason
 
 
+@pytest.mark.slow
 def test_a_random_model_is_drawn_with_seeds_that_do_not_depend_on_the_person() -> None:
     report = audit(lambda data: data.assign(age="*", sex="*"), model="forest", draws=4, records=3)
     present = {finding.present for finding in report.findings}

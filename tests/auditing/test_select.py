@@ -181,6 +181,7 @@ def few(shift: float, **options: Any) -> tuple[harness.Report, int]:
     return report, oracle.draws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.2])
 def test_an_adaptive_audit_reaches_the_same_verdict_with_a_fifth_of_the_draws(shift: float) -> None:
     fixed, all_draws = few(shift, draws=4000)
@@ -190,6 +191,7 @@ def test_an_adaptive_audit_reaches_the_same_verdict_with_a_fifth_of_the_draws(sh
     assert len(adaptive.findings) == 1000
 
 
+@pytest.mark.slow
 def test_an_adaptive_audit_can_go_on_to_more_draws(tmp_path: Path) -> None:
     first, _ = few(0.045, draws=400, adaptive=True, out=tmp_path)
     assert first.verdict.outcome is harness.Outcome.INCONCLUSIVE
@@ -214,6 +216,7 @@ def test_nor_do_they_where_workers_are_started_for_every_round(monkeypatch: pyte
     assert one.to_json() == two.to_json()
 
 
+@pytest.mark.slow
 def test_a_claim_with_delta_is_judged_by_the_tail() -> None:
     # Without a young person's record the first coordinate moves by 0.4 in half of the draws: ‖x − y‖ = 0.8.
     broken, _ = few(0.2, draws=2000, delta=0.3)

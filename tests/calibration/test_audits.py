@@ -58,6 +58,7 @@ def is_within(count: int, runs: int) -> bool:
     return bool(binom.sf(count - 1, runs, 1 - CONFIDENCE) > 0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seedable", [True, False], ids=["coupled", "independent"])
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "fixed"])
 def test_few_audits_are_wrong_just_at_the_claim(seedable: bool, adaptive: bool) -> None:
