@@ -3,8 +3,8 @@
     open       the child imports the module, makes the oracle and says its card
     answer     the child is sent a dataset once and then questions about it; it replies with releases
 
-What the anonymizer prints, and its tracebacks, go to a log file. Messages are pickled, as those of worker processes are:
-such code runs with the rights of whoever audits, in whichever process, and is isolated against accidents, not malice.
+What the anonymizer prints, and its tracebacks, go to a log file. Messages are pickled, as those of workers are: such
+code runs with the rights of whoever audits, in whichever process, and is isolated against accidents, not malice.
 An anonymizer that is not trusted is asked over HTTP, gRPC or as a command, whose replies are checked bytes.
 """
 
