@@ -32,6 +32,9 @@ PATIENCE = 600.0  # seconds for a page
 # What a reader types is this interpreter's command, whatever else is on the PATH.
 PROGRAMS = {"harness": "-m harness.cli", "python": "", "pytest": "-m pytest -p no:cacheprovider"}
 SETTINGS = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "PYTEST_ADDOPTS": ""}
+PROGRESS = re.compile(  # lines that are printed only where a run takes long
+    r"^harness: (\d+ of \d+ records \(|.* so far; f is asked about the whole data).*\n", re.MULTILINE
+)
 TIME = re.compile(r"\d[\d.]*(e-\d+)? ?(s|ms|µs|seconds?|minutes?|hours?)\b")
 # A server prints one line when it is ready.
 WAIT_FOR_SERVER = "{command} > server.log 2>&1 &\nuntil [ -s server.log ]; do sleep 0.1; done; cat server.log"
@@ -91,7 +94,7 @@ def _run(commands: list[str], folder: Path) -> str:
         )  # fmt: skip
     if "Traceback" in done.stdout:
         raise SystemExit(f"a command of a page failed:\n{done.stdout}")
-    return done.stdout
+    return PROGRESS.sub("", done.stdout)
 
 
 def _free_port() -> str:

@@ -212,7 +212,7 @@ def test_the_findings_do_not_depend_on_workers() -> None:
 @pytest.mark.slow
 def test_nor_do_they_where_workers_are_started_for_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(procedure, "START", 0.0)
-    one, two = (audit(Laplace(0.5), draws=200, adaptive=True, workers=workers) for workers in (1, 2))
+    one, two = (audit(Laplace(0.5), draws=200, adaptive=True, records=4, workers=workers) for workers in (1, 2))
     assert one.to_json() == two.to_json()
 
 
