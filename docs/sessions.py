@@ -33,9 +33,9 @@ PATIENCE = 600.0  # seconds for a page
 PROGRAMS = {"harness": "-m harness.cli", "python": "", "pytest": "-m pytest -p no:cacheprovider"}
 SETTINGS = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "PYTEST_ADDOPTS": ""}
 PROGRESS = re.compile(  # lines that are printed only where a run takes long
-    r"^harness: (\d+ of \d+ records \(|.* so far; f is asked about the whole data).*\n", re.MULTILINE
+    r"^harness: (\d+ of \d+ records \(|.* so far; no record was examined yet).*\n", re.MULTILINE
 )
-TIME = re.compile(r"\d[\d.]*(e-\d+)? ?(s|ms|µs|seconds?|minutes?|hours?)\b")
+TIME = re.compile(r"\d[\d.]*(e-\d+)? ?(s|ms|µs|seconds?|minutes?|hours?)\b( \(\d+:\d\d:\d\d\))?")
 # A server prints one line when it is ready.
 WAIT_FOR_SERVER = "{command} > server.log 2>&1 &\nuntil [ -s server.log ]; do sleep 0.1; done; cat server.log"
 

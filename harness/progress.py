@@ -79,9 +79,7 @@ class Progress:
 
     def line(self, now: float) -> str:
         if self.total is None:
-            return (
-                f"{_duration(now - self.started)} so far; f is asked about the whole data, no record was left out yet"
-            )
+            return f"{_duration(now - self.started)} so far; no record was examined yet, f is asked how it behaves"
         seconds = now - (self.since or now)
         share = f"{self.done:,} of {self.total:,} records ({self.done / max(1, self.total):.0%})"
         missing = self.total - self.done

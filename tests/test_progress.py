@@ -110,7 +110,7 @@ def test_silence_is_broken_while_the_first_answer_is_waited_for(
     lines: list[str] = []
     with Lines(Progress()):
         wait_until(lambda: _read_into(lines, capsys) > 1)
-    assert lines[0] == "harness: 0 s so far; f is asked about the whole data, no record was left out yet"
+    assert lines[0] == "harness: 0 s so far; no record was examined yet, f is asked how it behaves"
 
 
 def _read_into(lines: list[str], capsys: pytest.CaptureFixture[str]) -> int:

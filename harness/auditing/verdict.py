@@ -95,7 +95,7 @@ class Verdict:
         certified = percent(self.certificate.share)
         if share is None:
             return (
-                f" A sample cannot prove a claim about everybody: examine all, or accept the certificate with "
+                f". A sample cannot prove a claim about everybody: examine all, or accept the certificate with "
                 f"require(share={rounded_up(self.certificate.share, 2):g})"
             )
         return f"; the certificate allows up to {certified}, and require(share={share:g}) accepts {percent(share)}"

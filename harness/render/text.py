@@ -132,9 +132,10 @@ def _meaning(report: Plain, result: Plain) -> str:
             f"because {its_row_was} in the data. "
         )
     elif outcome == "holds":
+        left_out = "its own row is" if unit == "record" else "her own rows are"
         said = (
-            f"whoever sees the release and knows {known} predicts {result['secret']} of each {unit} almost as if "
-            f"{its_row_was} missing from the data. "
+            f"whoever sees the release and knows {known} predicts {result['secret']}; for each {unit} this changes by "
+            f"less than the claim allows if {left_out} left out of the data. "
         )
     else:
         said = "the claim is neither proven nor refuted. "
@@ -285,6 +286,8 @@ def _next_step(report: Plain, result: Plain) -> str:
         return f"see this {unit} in the data, let the anonymizer hide more, run it again."
     if verdict["outcome"] == "holds" and result["adversary"] == AS_RELEASED:
         return "nothing. f releases predictions itself; what else it may release was not tested."
+    if verdict["outcome"] == "holds" and verdict["at_most"] == 0:
+        return "check that f reads the data it is given, since all distances are 0."
     if verdict["outcome"] == "holds":
         return (
             "nothing, if this adversary is the one you fear. Another may infer more: "

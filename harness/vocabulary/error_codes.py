@@ -218,16 +218,17 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "A program must print nothing but the table on standard output. For a server see PROTOCOL.md.",
     ),
     ErrorCode(
-        "E400", "The files of an audit contradict each other", JournalError, ANYWHERE,
-        "report.json, summary.txt or the draws of f(D) do not follow from the journal, or the journal holds what no "
-        "audit writes. Somebody or something changed a file.",
-        "Do not rely on that folder. Run the audit again into another folder.",
+        "E400", "The files of an audit are incomplete, or contradict each other", JournalError, ANYWHERE,
+        "Either the audit is not finished, as the message then says; or report.json, summary.txt or the draws of f(D) "
+        "do not follow from the journal, or the journal holds what no audit writes: a file was changed.",
+        "Run an unfinished audit again to continue it. Do not rely on a folder with a changed file: run the audit "
+        "again into another one.",
     ),
     ErrorCode(
         "E401", "The journal cannot be used", JournalError,
         ("harness.auditing.journal", "harness.auditing.draw_store"),
-        "The journal belongs to another plan or another anonymizer, is used by another run, was changed, or cannot be "
-        "written.",
+        "There is no journal, so that nothing was audited in this folder; or it belongs to another plan or another "
+        "anonymizer, is used by another run, was changed, or cannot be written.",
         "Use another `--out` folder for another plan. Wait for the other run to end. Free space if the disk is full.",
     ),
     ErrorCode(
