@@ -22,8 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaln, logsumexp, ndtri
 
+from harness.measuring import special
 from harness.measuring.samples import Floats
 
 LARGEST_SHARE = 0.9  # of the capital that `mean_at_least` stakes on one draw when there are few
@@ -166,10 +166,10 @@ def draws_to_refute(
     rates, spreads = steps.mean(axis=1), steps.std(axis=1)
     if rates.max() <= 0:
         return None
-    goal, quantile = math.log(1 / alpha), float(ndtri(sure))
+    goal, quantile = math.log(1 / alpha), float(special.ndtri(sure))
 
     def reached(draws: int) -> bool:
-        return float(logsumexp(NOTHING_BET + draws * rates - quantile * math.sqrt(draws) * spreads)) >= goal
+        return float(special.logsumexp(NOTHING_BET + draws * rates - quantile * math.sqrt(draws) * spreads)) >= goal
 
     most = 1
     while not reached(most):
@@ -193,7 +193,7 @@ def evidence_below(hits: int, draws: int, probability: float) -> float:
         return 0.0
     misses = draws - hits
     cut = _log_share(hits + PRIOR, misses + PRIOR, probability) - _log_share(PRIOR, PRIOR, probability)
-    mixture = float(betaln(hits + PRIOR, misses + PRIOR) - betaln(PRIOR, PRIOR))
+    mixture = float(special.betaln(hits + PRIOR, misses + PRIOR) - special.betaln(PRIOR, PRIOR))
     return mixture + cut - hits * math.log(probability) - misses * math.log1p(-probability)
 
 
@@ -213,7 +213,7 @@ def probability_limits(hits: int, draws: int, alpha: float) -> tuple[float, floa
     The probabilities whose likelihood is not 1/alpha times smaller than the mean likelihood under a Beta prior.
     """
     misses = draws - hits
-    mixture = float(betaln(hits + PRIOR, misses + PRIOR) - betaln(PRIOR, PRIOR)) + math.log(alpha)
+    mixture = float(special.betaln(hits + PRIOR, misses + PRIOR) - special.betaln(PRIOR, PRIOR)) + math.log(alpha)
 
     def unlikely(probability: float) -> bool:
         return hits * math.log(probability) + misses * math.log1p(-probability) <= mixture
@@ -239,5 +239,5 @@ def _edge(outside: float, inside: float, unlikely: Callable[[float], bool]) -> f
 
 def _log_share(a: float, b: float, end: float) -> float:
     """The logarithm of the part of a Beta law that lies below `end`."""
-    share = float(betainc(a, b, end))
+    share = float(special.betainc(a, b, end))
     return math.log(share) if share > 0 else -math.inf

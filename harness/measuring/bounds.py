@@ -29,8 +29,8 @@ from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
-from scipy.special import betaincinv
 
+from harness.measuring import special
 from harness.measuring.betting import mean_at_least, mean_at_most, mean_limits
 from harness.measuring.samples import Coordinates, Floats, pair_lengths
 
@@ -70,12 +70,12 @@ Learner = Callable[[Floats, Floats, float], Potential]  # columns of both sides,
 
 def binomial_upper(count: int, draws: int, alpha: float) -> float:
     """Clopper-Pearson: the probability of which `count` or fewer in `draws` has chance alpha."""
-    return 1.0 if count >= draws else float(betaincinv(count + 1, draws - count, 1 - alpha))
+    return 1.0 if count >= draws else float(special.betaincinv(count + 1, draws - count, 1 - alpha))
 
 
 def binomial_lower(count: int, draws: int, alpha: float) -> float:
     """Clopper-Pearson: the probability of which `count` or more in `draws` has chance alpha."""
-    return 0.0 if count <= 0 else float(betaincinv(count, draws - count + 1, alpha))
+    return 0.0 if count <= 0 else float(special.betaincinv(count, draws - count + 1, alpha))
 
 
 def interval(

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
+from harness.measuring import special
 from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 
@@ -79,5 +79,5 @@ def _at_most(hits: int, population: int, members: int, examined: int) -> float:
 
 def _choose(total: int, some: Floats) -> Floats:
     """The logarithm of the binomial coefficient."""
-    result: Floats = math.lgamma(total + 1) - gammaln(some + 1) - gammaln(total - some + 1)
+    result: Floats = math.lgamma(total + 1) - special.gammaln(some + 1) - special.gammaln(total - some + 1)
     return result

@@ -17,7 +17,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+
+from harness.measuring import special
 
 COPIED = np.array([0.1, 0.4, 0.8, 0.999])  # the probabilities of a copy that are bet on
 LAGS = 8  # that are bet on, beside lag 1
@@ -33,7 +34,7 @@ def copies_by_chance(draws: Sequence[Hashable]) -> float:
         return 1.0
     lags = _frequent_lags(values)
     parts = [_log_capital(values, lag) - np.log(lag * (lag + 1.0)) for lag in lags]
-    return math.exp(-min(700.0, max(0.0, float(logsumexp(parts)))))
+    return math.exp(-min(700.0, max(0.0, float(special.logsumexp(parts)))))
 
 
 def _numbered(draws: Sequence[Hashable]) -> Integers:
@@ -77,4 +78,4 @@ def _log_capital(values: Integers, lag: int) -> float:
     chances, equal = chances[open_], equal[open_]
     won = np.log(COPIED[:, None] / chances[equal] + (1 - COPIED[:, None])).sum(axis=1)
     lost = np.count_nonzero(~equal) * np.log1p(-COPIED)
-    return float(logsumexp(won + lost)) - float(np.log(len(COPIED)))
+    return float(special.logsumexp(won + lost)) - float(np.log(len(COPIED)))

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 
+from harness.measuring import special
 from harness.measuring.betting import mean_at_least
 from harness.measuring.bounds import binomial_lower, binomial_upper, candidate_potentials
 from harness.measuring.divergence import Divergence, SumOfDistances
@@ -88,8 +88,8 @@ def curve(counts: Sequence[int], draws: int, alpha: float) -> Curve:
     pair at ε it says ln(2 grid/alpha)/N where the band of Dvoretzky, Kiefer and Wolfowitz says √(ln(2/alpha)/2N).
     """
     hits, each = np.asarray(counts, dtype=np.float64), alpha / (2 * len(counts))
-    uppers = np.where(hits < draws, betaincinv(hits + 1, np.maximum(draws - hits, 1), 1 - each), 1.0)
-    lowers = np.where(hits > 0, betaincinv(np.maximum(hits, 1), draws - hits + 1, each), 0.0)
+    uppers = np.where(hits < draws, special.betaincinv(hits + 1, np.maximum(draws - hits, 1), 1 - each), 1.0)
+    lowers = np.where(hits > 0, special.betaincinv(np.maximum(hits, 1), draws - hits + 1, each), 0.0)
     # T falls, so each limit also holds on one side of its ε.
     return Curve(hits / draws, np.maximum.accumulate(lowers[::-1])[::-1], np.minimum.accumulate(uppers))
 

@@ -24,9 +24,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import kl_div
 
-from harness.measuring import bounds
+from harness.measuring import bounds, special
 from harness.measuring.divergence.foreign import guarded
 from harness.measuring.divergence.interface import Proof
 from harness.measuring.samples import Floats, Samples, on_simplex, same_draws, same_values
@@ -193,7 +192,7 @@ class FromFormula:
 
 def _relative_entropy(p: Floats, q: Floats) -> Floats:
     """p ln(p/q) − p + q ≥ 0, whose sum is that of p ln(p/q) as both sides sum to 1; infinite where p > 0 = q."""
-    terms: Floats = np.maximum(kl_div(p, q), 0.0)  # no more than rounding
+    terms: Floats = np.maximum(special.kl_div(p, q), 0.0)  # no more than rounding
     return terms
 
 
