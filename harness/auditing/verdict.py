@@ -66,6 +66,7 @@ class Verdict:
     population: int
     certificate: Certificate | None = None  # what a random part of the persons says about all
     draws_needed: int | None = None  # about how many draws would settle an inconclusive one
+    unproven: int = 0  # examined persons who are not proven to keep the claim, by limits that hold together
 
     def __str__(self) -> str:
         return f"{self.outcome.name}: {self.reason}"
@@ -73,8 +74,9 @@ class Verdict:
     def require(self, share: float | None = None) -> None:
         """Raise AssertionError unless the claim holds; for tests.
 
-        With a `share`, a random sample is enough if its certificate says, with the claim's confidence, that at most
-        this share of all persons does not keep the claim. One of them may have been found.
+        With a `share`, it is enough that at most this share of all persons does not keep the claim, with the claim's
+        confidence: by the certificate of a random sample, or by a count where everybody was examined. One of them may
+        have been found.
         """
         if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
             raise InputError(f"share must be a number between 0 and 1, not {share!r}")
@@ -84,14 +86,19 @@ class Verdict:
 
     @property
     def _certified_share(self) -> float:
-        return 1.0 if self.certificate is None else self.certificate.share
+        """The largest share of all persons that may not keep the claim."""
+        if self.certificate is not None:
+            return self.certificate.share
+        return self.unproven / self.population if self.examined == self.population else 1.0
 
     def _what_a_share_would_say(self, share: float | None) -> str:
         """What to do where a sample was examined: its certificate, and how to be content with it."""
+        if self.certificate is None and share is None:
+            return ""
+        if self.certificate is None and self.examined < self.population:
+            return "; a share is proven by the certificate of a random sample, and here is none"
         if self.certificate is None:
-            return (
-                "" if share is None else "; a share is proven by the certificate of a random sample, and here is none"
-            )
+            return f"; {self.unproven} of {self.population} are not proven to keep it, more than share={share:g}"
         certified = percent(self.certificate.share)
         if share is None:
             return (
@@ -174,7 +181,8 @@ def overall(verdicts: dict[Pair, Verdict]) -> Verdict:
     many = [f"{count} {word}" for count, word in ((adversaries, "adversaries"), (secrets, "secrets")) if count > 1]
     label = f"worst of {' and '.join(many)} ({worst.adversary}; {worst.secret})"
     largest = max(verdict.epsilon for verdict in verdicts.values())
-    return replace(worst, reason=f"{label}: {worst.reason}", epsilon=largest)
+    unproven = min(worst.examined, sum(verdict.unproven for verdict in verdicts.values()))  # perhaps the same persons
+    return replace(worst, reason=f"{label}: {worst.reason}", epsilon=largest, unproven=unproven)
 
 
 def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingContext, pairs: int) -> Verdict:
@@ -184,6 +192,7 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
     unsettled = [finding for finding in findings if not finding.satisfies(claim)]
     persons = len({finding.person for finding in findings})
     certificate = None if context.doubts else _certificate(findings, violating, claim, context, pairs)
+    is_untested = bool(measured) and (worst.adversary, worst.secret) in context.uninformed
     outcome, witness = Outcome.INCONCLUSIVE, worst
     confirmed = [finding for finding in violating if context.confirmed is None or finding.person in context.confirmed]
     if context.doubts:
@@ -195,7 +204,7 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
         outcome = Outcome.VIOLATED
         witness = max(confirmed, key=weight)
         reason = violation(witness, claim, context)
-    elif (worst.adversary, worst.secret) in context.uninformed and measured:
+    elif is_untested:
         reason = untested(worst, context)
         certificate = None
     elif unsettled:
@@ -219,7 +228,13 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
         population=context.population,
         certificate=certificate,
         draws_needed=None if violating or context.doubts else draws_needed(unsettled, claim),
+        unproven=persons if context.doubts or is_untested else len(_unproven(findings, claim)),
     )
+
+
+def _unproven(findings: Sequence[Finding], claim: Claim) -> set[int]:
+    """Persons who are not proven to keep the claim, by limits that hold together: they are counted."""
+    return {finding.person for finding in findings if not finding.satisfies_together(claim)}
 
 
 def _certificate(
@@ -230,8 +245,8 @@ def _certificate(
     if len(persons) >= context.population or not context.random or context.spent:
         return None
     exact = all(finding.exact for finding in findings)
-    unsettled = [finding for finding in findings if not finding.satisfies_together(claim)]
     error = (1 - claim.confidence) * (1 if exact else HALF) / pairs
-    possible, proven = (len({each.person for each in group} & context.random) for group in (unsettled, violating))
+    possible = len(_unproven(findings, claim) & context.random)
+    proven = len({finding.person for finding in violating} & context.random)
     least = certify(context.population, len(context.random), proven, error).least
     return replace(certify(context.population, len(context.random), possible, error), least=least)

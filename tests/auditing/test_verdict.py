@@ -165,10 +165,20 @@ def test_a_share_counts_those_who_were_found_too() -> None:
         sampled(5).require(share=0.01)
 
 
-def test_a_share_needs_a_certificate_and_must_be_one() -> None:
+def test_an_audit_of_everybody_counts_the_share_itself() -> None:
+    one_of_200 = judge([finding(0, 0.5), *(finding(person, 0.01) for person in range(1, 200))], Claim(0.1), 200)
+    assert (one_of_200.outcome, one_of_200.unproven, one_of_200.certificate) == (Outcome.VIOLATED, 1, None)
+    one_of_200.require(share=0.005)
+    with pytest.raises(AssertionError, match="1 of 200 are not proven to keep it, more than share=0.004"):
+        one_of_200.require(share=0.004)
+    failed = dataclasses.replace(finding(0, 0.01), failure="no model")
+    assert judge([failed, finding(1, 0.01)], Claim(0.1), 2).unproven == 1
+
+
+def test_a_share_needs_a_certificate_or_everybody_and_must_be_one() -> None:
     judge([finding(0, 0.01)], Claim(0.1), 1).require(share=0.01)
     with pytest.raises(AssertionError, match="a share is proven by the certificate of a random sample"):
-        judge([finding(0, 0.5)], Claim(0.1), 1).require(share=0.01)
+        judge([finding(0, 0.5)], Claim(0.1), 2).require(share=0.01)
     for wrong in (0, 1, 5, "1 %"):
         with pytest.raises(InputError, match="share must be a number between 0 and 1"):
             sampled(0).require(share=wrong)  # type: ignore[arg-type]
