@@ -156,7 +156,7 @@ def _scale(report: Plain, result: Plain) -> str:
     here = ""
     if "statistics" in result and verdict["outcome"] != "inconclusive" and not by_tail:
         seen = verdict["at_least"] if verdict["outcome"] == "violated" else verdict["at_most"]
-        limit = "" if result["exact"] else "at least " if verdict["outcome"] == "violated" else "at most "
+        limit = "at most " if verdict["outcome"] == "holds" else "" if result["exact"] else "at least "
         here = f"here {limit}{share_in_words(min(1.0, part * float(seen)))}; "
     of_it = {0.5: "Half of it", 1.0: "It", 2.0: "Twice of it"}[part]
     return (
