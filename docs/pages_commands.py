@@ -12,6 +12,7 @@ from describe import WIDTH, code, generated, table
 
 from harness import cli
 from harness.auditing.verdict import Outcome
+from harness.cli import arguments
 from harness.cli.interruption import Interrupted
 from harness.glossary import TERMS
 from harness.vocabulary.error_codes import ERROR_CODES
@@ -60,7 +61,7 @@ def glossary_page() -> str:
 
 
 def _commands() -> str:
-    parser = cli._parser()
+    parser = arguments.parser()
     (commands,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
     parsers = {"harness": parser, **{f"harness {name}": each for name, each in commands.choices.items()}}
     parts: list[str] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import cli
+from harness.cli import arguments
 from harness.cli.completing import script
 from harness.cli.explaining import explanation, overview
 from harness.glossary import TERMS, find_term
@@ -59,11 +59,11 @@ def test_an_unknown_term_is_refused_with_the_nearest_one() -> None:
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
-    (parsers,) = (each for each in cli._parser()._actions if isinstance(each, argparse._SubParsersAction))
+    (parsers,) = (each for each in arguments.parser()._actions if isinstance(each, argparse._SubParsersAction))
     return dict(parsers.choices)
 
 
-@pytest.mark.parametrize("shell", cli.SHELLS)
+@pytest.mark.parametrize("shell", arguments.SHELLS)
 def test_every_command_and_option_is_completed(shell: str) -> None:
     text = script(shell)
     for name, parser in commands().items():
@@ -73,7 +73,7 @@ def test_every_command_and_option_is_completed(shell: str) -> None:
             assert option in text or f"-l {option[2:]} " in text, (name, option)
 
 
-@pytest.mark.parametrize("shell", cli.SHELLS)
+@pytest.mark.parametrize("shell", arguments.SHELLS)
 def test_the_shell_accepts_its_script(shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import oracles
-from harness import cli
 from harness.auditing.config import sections
 from harness.auditing.options import ADVERSARY_KEYS
+from harness.cli import arguments
 from harness.glossary import TERMS
 from harness.vocabulary.error_codes import ERROR_CODES
 from harness.vocabulary.loading import find_object
@@ -45,7 +45,7 @@ def test_every_section_of_audit_toml_is_in_the_reference() -> None:
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
-    parser = cli._parser()
+    parser = arguments.parser()
     (commands,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
     return {"harness": parser, **{f"harness {name}": each for name, each in commands.choices.items()}}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import cli
+from harness.cli import arguments
 from harness.glossary import TERMS
 from harness.vocabulary.error_codes import ERROR_CODES
 
@@ -35,7 +35,7 @@ def script(shell: str) -> str:
 
 
 def _commands() -> Iterator[tuple[str, Completed]]:
-    (parsers,) = (each for each in cli._parser()._actions if isinstance(each, argparse._SubParsersAction))
+    (parsers,) = (each for each in arguments.parser()._actions if isinstance(each, argparse._SubParsersAction))
     helps = {each.dest: each.help or "" for each in parsers._choices_actions}
     for name, parser in parsers.choices.items():
         yield name, _completed(helps[name], parser)
