@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from harness.auditing.config import bind, choose_adversaries, loaded
-from harness.auditing.journal import Journal, not_written
+from harness.auditing.folder import JOURNAL, LOG, REPORT, RUN, SUMMARY, write_text
+from harness.auditing.journal import Journal
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
@@ -40,9 +41,6 @@ from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
 from oracles import as_oracle
 from oracles.clients.isolated import ChildSettings
-
-JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "run.json"
-LOG = "oracle.log"  # what a `python:` anonymizer printed and raised: it may hold raw rows
 
 
 def audit(
@@ -246,8 +244,8 @@ class RawRecords(Mapping[int, Sequence[Mapping[str, Any]]]):
 
 def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> None:
     """report.json and summary.txt, and run.json with what differs from run to run."""
-    _write_whole(out / REPORT, report.to_json())
-    _write_whole(out / SUMMARY, report.summary() + "\n")
+    write_text(out / REPORT, report.to_json())
+    write_text(out / SUMMARY, report.summary() + "\n")
     counts = getattr(oracle, "counts", None)  # of an oracle that is waited for
     run = {
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
@@ -255,19 +253,7 @@ def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> N
         "calls": asdict(counts) if is_dataclass(counts) and not isinstance(counts, type) else None,
         "versions": versions(),
     }
-    _write_whole(out / RUN, json.dumps(run, indent=1) + "\n")
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file completely or not at all, so that a reader never sees half of it."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise not_written(path, error) from None
+    write_text(out / RUN, json.dumps(run, indent=1) + "\n")
 
 
 def versions() -> dict[str, str]:

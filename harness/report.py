@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from harness.auditing.compile_report import FORMAT, compile_report
+from harness.auditing.confidential import withheld
 from harness.auditing.finding import Finding, from_plain
 from harness.auditing.plan import Claim
 from harness.auditing.state import AuditState
@@ -33,11 +34,16 @@ class Report:
 
     plain: Plain = field(repr=False)
     records: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False, compare=False)
+    complete: Plain | None = field(default=None, repr=False, compare=False)  # of an audit made in this process
 
     @classmethod
     def of(cls, state: AuditState, records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None) -> Report:
-        """The report of an audit at its end; `records` are raw rows by person, to be shown on the page."""
-        return cls(compile_report(state), records or {})
+        """The report of an audit at its end; `records` are raw rows by person, to be shown on the page.
+
+        Without them nothing is revealed: what was inferred about a person is in `findings`, but in no file.
+        """
+        complete = compile_report(state)
+        return cls(withheld(complete) if records is None else complete, records or {}, complete)
 
     @classmethod
     def load(cls, path: str | Path) -> Report:
@@ -70,8 +76,11 @@ class Report:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """By person, then adversary, then secret."""
-        return tuple(from_plain(entry, self.claim) for entry in self.plain["findings"])
+        """By person, then adversary, then secret.
+
+        Predictions are in those of an audit made in this process, and in those of a file that was to reveal them.
+        """
+        return tuple(from_plain(entry, self.claim) for entry in (self.complete or self.plain)["findings"])
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 # A harness file imports only files above it; the files of one package named here are free among themselves.
 ORDER = [
     "vocabulary.errors", "vocabulary.error_codes", "vocabulary.plain_numbers", "vocabulary.origin",
-    "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.values",
+    "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.private_files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
     "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
     "measuring.special", "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds",
@@ -25,10 +25,10 @@ ORDER = [
     "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
     "auditing.measure", "auditing.select", "auditing.examine", "auditing.oracle_identity",
-    "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
+    "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store", "auditing.folder",
     "executors",
     "auditing.procedure", "auditing.cost",
-    "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
+    "auditing.reasons", "auditing.verdict", "auditing.confidential", "auditing.compile_report", "auditing.verify",
     "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])

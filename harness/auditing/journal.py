@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Self
 
 from harness.auditing.plain_differences import plain_differences
 from harness.vocabulary.errors import JournalError, why_not_written
+from harness.vocabulary.private_files import make_private_folder, open_private
 
 Entry = dict[str, Any]
 START = "0" * 64
@@ -34,8 +35,8 @@ class Journal:
         """Open or begin the journal of `owner`; `entries` is what it held before."""
         self.path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")  # noqa: SIM115
+            make_private_folder(path.parent)
+            self._file: BinaryIO = open(open_private(path, os.O_RDWR), "r+b")  # noqa: SIM115
         except OSError as error:
             raise JournalError(why_not_written(path, error)) from None
         self._synced = time.monotonic()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.compile_report import compile_report
+from harness.auditing.confidential import withheld
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
 from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, from_entry
 from harness.auditing.journal import entries
@@ -39,7 +40,7 @@ IMPOSSIBLE = (
 
 
 def recompile(journal: Path) -> dict[str, Any]:
-    """The report that follows from a journal whose chain of hashes is intact."""
+    """The complete report that follows from a journal whose chain of hashes is intact."""
     owner, *lines = entries(journal)
     try:
         proven = _with_proven_distances(owner["plan"], map(from_entry, lines))
@@ -109,19 +110,36 @@ def _divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) -> Diver
 
 def verify_report(journal: Path, report: Path) -> dict[str, Any]:
     """The report that the journal proves; the file must say the same in every leaf, and nothing else."""
-    proven = recompile(journal)
-    written = json.dumps(proven, allow_nan=False) + "\n"
+    return require_report(recompile(journal), report)
+
+
+def require_report(complete: dict[str, Any], report: Path) -> dict[str, Any]:
+    """What the file says, which must follow from the complete report: all of it, or all but what is confidential."""
     try:
         text = report.read_text(encoding="utf-8")
-        if text == written:  # byte for byte what a run writes
-            return proven
-        different = list(differences(_with_spelled_numbers(text), _with_spelled_numbers(written)))
+        proven = complete if _says_revealed(text) else withheld(complete)
+        written = json.dumps(proven, allow_nan=False) + "\n"
+        different = differing_leaves(text, written)
     except (OSError, ValueError, RecursionError) as error:
         raise JournalError(f"{report}: cannot be read as a report: {error}") from None
     if different:
-        more = f" (and {len(different) - MOST_DIFFERENCES} more)" if len(different) > MOST_DIFFERENCES else ""
-        raise JournalError(f"{report}: not what the journal proves: {'; '.join(different[:MOST_DIFFERENCES])}{more}")
+        raise JournalError(f"{report}: not what the journal proves: {different}")
     return proven
+
+
+def differing_leaves(text: str, proven: str) -> str:
+    """The first places at which a JSON text is not the proven one, in words; empty if they are the same."""
+    if text == proven:  # byte for byte what a run writes
+        return ""
+    different = list(differences(_with_spelled_numbers(text), _with_spelled_numbers(proven)))
+    more = f" (and {len(different) - MOST_DIFFERENCES} more)" if len(different) > MOST_DIFFERENCES else ""
+    return "; ".join(different[:MOST_DIFFERENCES]) + more
+
+
+def _says_revealed(text: str) -> bool:
+    """Whether a report says that it reveals what was inferred about persons; all else it says must fit to that."""
+    plain = json.loads(text)
+    return isinstance(plain, dict) and plain.get("revealed") is True
 
 
 def _with_spelled_numbers(text: str) -> Any:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import oracles
-from harness.api import JOURNAL, LOG, REPORT, child_settings, oracle_log, run_audit
+from harness.api import child_settings, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
+from harness.auditing.folder import JOURNAL, LOG, REPORT
 from harness.auditing.journal import entries
 from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder

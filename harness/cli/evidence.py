@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.api import JOURNAL, LOG, REPORT, RUN, SUMMARY
+from harness.auditing.confidential import withheld
+from harness.auditing.folder import JOURNAL, LOG, REPORT, RUN, SUMMARY
 from harness.auditing.journal import incomplete_bytes
-from harness.auditing.verify import recompile, stored_draws, verify_report
+from harness.auditing.verify import recompile, require_report, stored_draws
 from harness.report import Report
 from harness.vocabulary.errors import JournalError
 
@@ -29,7 +30,8 @@ def check_folder(folder: Path) -> Evidence:
     """Everything in a folder that can be checked; a file that says something else is a JournalError."""
     journal, path = folder / JOURNAL, folder / REPORT
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
-    report = Report(verify_report(journal, path) if there else recompile(journal))
+    complete = recompile(journal)
+    report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
     proven = f"every number of {path} follows from it" if there else "there is no report in the folder"
     lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
     if os.path.lexists(folder / RUN):
@@ -60,7 +62,7 @@ def _summary(path: Path, report: Report) -> str:
         return f"{path.name} follows from it"
     if any(RAW in line for line in written):
         everybody = {finding.person: [PLACE_OF_A_ROW] for finding in report.findings}
-        proven = _encoded(Report(report.plain, everybody)).splitlines()
+        proven = _encoded(Report(report.complete or report.plain, everybody)).splitlines()
     for number, line in enumerate(proven, start=1):
         found = written[number - 1] if number <= len(written) else ""
         before, shows_a_row, after = line.partition(f"   {PLACE_OF_A_ROW}")
