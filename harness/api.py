@@ -19,9 +19,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from harness.auditing.compile_certificate import compile_certificate
+from harness.auditing.compile_certificate import to_text as certificate_text
 from harness.auditing.config import bind, choose_adversaries, loaded
-from harness.auditing.folder import JOURNAL, LOG, REPORT, RUN, SUMMARY, write_text
+from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, REPORT, RUN, SUMMARY, write_text
 from harness.auditing.journal import Journal
+from harness.auditing.journal_facts import gather_facts
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
@@ -76,7 +79,7 @@ def audit(
     workers: int | str = 1,
     out: str | Path | None = None,  # folder to keep everything in, and to continue in after an interruption
     progress: bool | None = None,  # on standard error: a bar, or lines without a terminal (None: only on one)
-    reveal: bool = False,  # show raw records in the summary
+    reveal: bool = False,  # show raw records in the summary, and in the files what was inferred about each person
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
 
@@ -178,10 +181,11 @@ def run_audit(
     source: Mapping[str, Any] | None = None,
     progress: bool | None = None,
     reveal: bool = False,
+    statements: Mapping[str, Any] | None = None,  # of the auditor, for the test report
 ) -> Report:
     """Run an audit to its end and close the oracle, also after an error.
 
-    With `out`, its journal and report are there afterwards.
+    With `out`, its journal, its report and the test report are there afterwards.
     """
     started = time.time()
     records = RawRecords(plan.data) if reveal else None
@@ -196,7 +200,7 @@ def run_audit(
                 pass  # the audit happens while its events are taken
     report = Report.of(state, records)
     if out is not None:
-        write_report(report, out, started, oracle)
+        write_report(report, out, started, oracle, statements or {})
     return report
 
 
@@ -242,8 +246,8 @@ class RawRecords(Mapping[int, Sequence[Mapping[str, Any]]]):
         }
 
 
-def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> None:
-    """report.json and summary.txt, and run.json with what differs from run to run."""
+def write_report(report: Report, out: Path, started: float, oracle: Oracle, statements: Mapping[str, Any]) -> None:
+    """report.json and summary.txt, run.json with what differs from run to run, and the test report with all of it."""
     write_text(out / REPORT, report.to_json())
     write_text(out / SUMMARY, report.summary() + "\n")
     counts = getattr(oracle, "counts", None)  # of an oracle that is waited for
@@ -254,6 +258,9 @@ def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> N
         "versions": versions(),
     }
     write_text(out / RUN, json.dumps(run, indent=1) + "\n")
+    issued = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = gather_facts(out / JOURNAL, report.plain, report.to_json(), run, statements, issued)
+    write_text(out / CERTIFICATE, certificate_text(compile_certificate(report.plain, facts)))
 
 
 def versions() -> dict[str, str]:

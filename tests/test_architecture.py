@@ -21,7 +21,7 @@ ORDER = [
     "measuring.privacy_claim", "measuring.independence",
     "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
-    "auditing.options", "auditing.vacuous",
+    "auditing.options", "auditing.statements", "auditing.vacuous",
     "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
     "auditing.measure", "auditing.select", "auditing.examine", "auditing.oracle_identity",
@@ -29,6 +29,8 @@ ORDER = [
     "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.confidential", "auditing.compile_report", "auditing.verify",
+    "auditing.decision", "auditing.detectable", "auditing.certificate_words", "auditing.compile_certificate",
+    "auditing.journal_facts",
     "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])

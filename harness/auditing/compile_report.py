@@ -77,6 +77,7 @@ def compile_report(state: AuditState) -> Plain:
             "card": _plain_card(profile.card),
             "coupled": profile.coupled,
             "row_order_invariant": profile.row_order_invariant,
+            "repeated": _repeated_questions(state, selected),
         },
         "selection": {
             "persons": len(selected.persons),
@@ -87,6 +88,14 @@ def compile_report(state: AuditState) -> Plain:
         },
         "findings": [to_plain(finding) for finding in _with_few_vectors(findings, groups)],
     }
+
+
+def _repeated_questions(state: AuditState, selected: Selected) -> Plain | None:
+    """How many questions were repeated to see whether f is deterministic, where exact distances rest on that."""
+    if not any(selected.exact):
+        return None
+    repeated, different = (0, 0) if (last := state.confirmed) is None else (last.repeated, last.different)
+    return {"questions": REPEATS - 1 + repeated, "different": different}
 
 
 def _with_duplicates(persons: Sequence[int], selected: Selected) -> frozenset[int]:

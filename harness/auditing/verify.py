@@ -73,7 +73,9 @@ def _impossible(journal: Path, error: Exception) -> JournalError:
 
 def _with_proven_distances(spec: Mapping[str, Any], events: Iterable[Event]) -> Iterator[Event]:
     """The same events, if every exact distance is that of its two predictions; of distances of ours, not a user's."""
-    divergences = [_divergence(one, secret) for one, secret in zip(spec["divergence"], spec["secrets"], strict=True)]
+    divergences = [
+        declared_divergence(one, secret) for one, secret in zip(spec["divergence"], spec["secrets"], strict=True)
+    ]
     exact: tuple[bool, ...] = ()
     for event in events:
         if isinstance(event, Selected):
@@ -97,7 +99,7 @@ def _require_proven(person: int, measurement: Measurement, divergence: Divergenc
         )
 
 
-def _divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) -> Divergence | None:
+def declared_divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) -> Divergence | None:
     """The divergence that a plan names, made again from its declaration; None if it was given as an object."""
     if not str(declared["identity"].get("class", "")).startswith("harness."):
         return None

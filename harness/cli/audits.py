@@ -67,8 +67,9 @@ def run(chosen: argparse.Namespace) -> int:
     start = time.monotonic()
     try:
         report = run_audit(
-            file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal
-        )
+            file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal,
+            statements=file.statements,
+        )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)

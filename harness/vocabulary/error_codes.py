@@ -31,7 +31,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "Correct what the message names. It says what was expected.",
     ),
     ErrorCode(
-        "E201", "audit.toml cannot be used", InputError, ("harness.auditing.config",),
+        "E201", "audit.toml cannot be used", InputError, ("harness.auditing.config", "harness.auditing.statements"),
         "The file is not there, is not TOML, lacks a required key, has a key that does not exist, or a value of the "
         "wrong type. The message names the section and the key, and the nearest valid name.",
         "Compare the key with the reference of audit.toml. `harness plan audit.toml` checks the file again without "
