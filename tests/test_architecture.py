@@ -28,9 +28,10 @@ ORDER = [
     "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store", "auditing.folder",
     "executors",
     "auditing.procedure", "auditing.cost",
-    "auditing.reasons", "auditing.verdict", "auditing.confidential", "auditing.compile_report", "auditing.verify",
+    "auditing.reasons", "auditing.verdict", "auditing.confidential", "auditing.compile_report",
+    "auditing.derived_numbers", "auditing.verify",
     "auditing.decision", "auditing.detectable", "auditing.certificate_words", "auditing.compile_certificate",
-    "auditing.journal_facts",
+    "auditing.journal_facts", "auditing.verify_certificate", "signing",
     "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])

@@ -27,21 +27,29 @@ def said(folder: Path) -> str:
 
 
 def test_every_file_is_named_with_what_was_checked(folder: Path) -> None:
+    certificate = json.loads((folder / "certificate.json").read_text())
     assert said(folder).splitlines() == [
         f"the journal's chain of hashes is intact, and every number of {folder / 'report.json'} follows from it",
         "summary.txt follows from it",
         "the draws of f(D) in present-look-1-0.npz are those that the journal names",
-        "run.json was not checked: its dates, seconds, calls and versions are not in the journal",
+        f"certificate.json (test report {certificate['id']}) follows from it; what it states of persons, dates and "
+        "software fits to its checksums, and only a signature protects that from people",
+        "run.json says what the test report says",
     ]
 
 
 def test_files_that_are_not_there_are_named(folder: Path) -> None:
+    (folder / "certificate.json").unlink()
+    assert said(folder).splitlines()[-1] == (
+        "run.json was not checked: its dates, seconds, calls and versions are not in the journal"
+    )
     for name in ("report.json", "summary.txt", "run.json", "present-look-1-0.npz"):
         (folder / name).unlink()
     assert said(folder).splitlines() == [
         "the journal's chain of hashes is intact, and there is no report in the folder",
         "there is no summary.txt",
         "present-look-1-0.npz with draws of f(D): missing, and therefore not checked",
+        "there is no certificate.json",
     ]
 
 

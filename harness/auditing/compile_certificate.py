@@ -31,9 +31,9 @@ from harness.auditing.certificate_words import (
 )
 from harness.auditing.confidential import with_sorted_values
 from harness.auditing.decision import decision
+from harness.auditing.derived_numbers import declared_divergence
 from harness.auditing.detectable import detectable_share, exact_detectable, smallest_detectable
 from harness.auditing.plan import Claim
-from harness.auditing.verify import declared_divergence
 from harness.vocabulary.release import without_vendor_text
 
 FORMAT = 1  # of certificate.json

@@ -1,28 +1,25 @@
 """What a journal proves by itself: its chain, and every number of the report. Asks no oracle and needs no data.
 
-The report is compiled again from the journal and compared leaf by leaf. Where chance plays no part the journal holds
-both predictions, and each distance must be, bit for bit, the one between them.
+The report is compiled again from the journal and compared leaf by leaf, after every number of the journal that follows
+from others in it was derived once more (`derived_numbers`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness.auditing.compile_report import compile_report
 from harness.auditing.confidential import withheld
+from harness.auditing.derived_numbers import require_derived
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
-from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, from_entry
+from harness.auditing.events import Drawn, from_entry
 from harness.auditing.journal import entries
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.auditing.state import AuditState
-from harness.measuring.divergence import Divergence, divergence_named
-from harness.measuring.estimate import compare
 from harness.vocabulary.errors import InputError, JournalError
 
 MOST_DIFFERENCES = 5  # named in an error
@@ -43,7 +40,7 @@ def recompile(journal: Path) -> dict[str, Any]:
     """The complete report that follows from a journal whose chain of hashes is intact."""
     owner, *lines = entries(journal)
     try:
-        proven = _with_proven_distances(owner["plan"], map(from_entry, lines))
+        proven = require_derived(owner["plan"], map(from_entry, lines))
         return compile_report(AuditState.fold(owner["plan"], proven))
     except JournalError as error:
         raise error.within(str(journal)) from None
@@ -69,45 +66,6 @@ def stored_draws(journal: Path) -> tuple[list[str], list[str]]:
 def _impossible(journal: Path, error: Exception) -> JournalError:
     why = f"{type(error).__name__}: {error}"
     return JournalError(f"{journal}: holds what no audit writes ({why:.200}); the journal cannot be trusted")
-
-
-def _with_proven_distances(spec: Mapping[str, Any], events: Iterable[Event]) -> Iterator[Event]:
-    """The same events, if every exact distance is that of its two predictions; of distances of ours, not a user's."""
-    divergences = [
-        declared_divergence(one, secret) for one, secret in zip(spec["divergence"], spec["secrets"], strict=True)
-    ]
-    exact: tuple[bool, ...] = ()
-    for event in events:
-        if isinstance(event, Selected):
-            exact = event.exact
-        elif isinstance(event, Examined):
-            for one in event.measurements:
-                if exact[one.adversary] and one.failure is None:
-                    _require_proven(event.person, one, divergences[one.secret])
-        yield event
-
-
-def _require_proven(person: int, measurement: Measurement, divergence: Divergence | None) -> None:
-    if divergence is None:
-        return
-    present, absent = (np.array([side]) for side in (measurement.present, measurement.absent))
-    proven = compare(divergence, present, absent, alpha=0.0, coupled=True, exact=True).distance
-    if proven != measurement.distance:
-        raise JournalError(
-            f"the distance of person {person} is {measurement.distance!r}, but her two predictions lie {proven!r} "
-            "apart; the journal cannot be trusted"
-        )
-
-
-def declared_divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) -> Divergence | None:
-    """The divergence that a plan names, made again from its declaration; None if it was given as an object."""
-    if not str(declared["identity"].get("class", "")).startswith("harness."):
-        return None
-    try:
-        divergence = divergence_named(declared["declared"]).for_values(tuple(secret["values"]))
-    except InputError:  # the parameters of an object, which no name declares
-        return None
-    return divergence if divergence.spec() == declared["identity"]["spec"] else None
 
 
 def verify_report(journal: Path, report: Path) -> dict[str, Any]:

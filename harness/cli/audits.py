@@ -13,14 +13,16 @@ import oracles
 from harness.api import child_settings, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
-from harness.auditing.folder import JOURNAL, LOG, REPORT
+from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, REPORT
 from harness.auditing.journal import entries
+from harness.auditing.journal_facts import head_of
 from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
 from harness.render.text import counted
 from harness.report import Report
+from harness.signing.keys import load_verifying_key
 from harness.vocabulary.errors import HarnessError, InputError, JournalError
 from harness.vocabulary.oracle import Oracle
 
@@ -78,6 +80,9 @@ def run(chosen: argparse.Namespace) -> int:
     if not chosen.quiet:
         number = counted(len(report.findings), "finding")
         tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+        tell(f"head of the journal, to keep: {head_of(out / JOURNAL)}")
+        if (out / ATTESTATION).exists():
+            tell(f"{out / ATTESTATION} is the signature of an earlier run; remove it and sign anew")
         _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
 
@@ -104,8 +109,9 @@ def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:
 
 def verify(chosen: argparse.Namespace) -> int:
     """Prove the report from the journal; 0 if every number follows from it, whatever the verdict."""
-    evidence = check_folder(chosen.folder)
-    print("\n".join([*evidence.lines, str(evidence.report.verdict)]))
+    key = None if chosen.key is None else load_verifying_key(chosen.key)
+    evidence = check_folder(chosen.folder, key, chosen.head)
+    print("\n".join([*evidence.lines, f"the head of the journal is {evidence.head}", str(evidence.report.verdict)]))
     return 0
 
 
