@@ -22,13 +22,13 @@ ORDER = [
     "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
     "auditing.options", "auditing.vacuous",
-    "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
+    "auditing.plan", "auditing.config", "auditing.reference_events", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
-    "auditing.measure", "auditing.select", "auditing.examine", "auditing.oracle_identity",
+    "auditing.measure", "auditing.select", "auditing.baselines", "auditing.class_sizes", "auditing.examine", "auditing.oracle_identity",
     "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
     "executors",
     "auditing.procedure", "auditing.cost",
-    "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
+    "auditing.reasons", "auditing.verdict", "auditing.references", "auditing.compile_report", "auditing.verify",
     "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
