@@ -76,7 +76,7 @@ def compile_certificate(report: Mapping[str, Any], facts: Facts) -> Plain:
         "results": [_result(one) for one in report["results"]],
         "probes": _probes(report),
         "attempts": _attempts(report, facts),
-        "baselines": NOT_ASSESSED,
+        "baselines": report["baselines"] or NOT_ASSESSED,
         "criteria": _criteria(report),
         "detectable": _detectable(report, plan),
         "limits": list(LIMITS),
@@ -275,7 +275,7 @@ def _probes(report: Mapping[str, Any]) -> Plain:
     return {
         "noticed": list(dict.fromkeys(notes)),
         "assumed": list(report["assumptions"]),
-        "repeated": report["oracle"]["repeated"],
+        "repeated": report["confirmed"],
         "coupled": report["oracle"]["coupled"],
         "row_order_invariant": report["oracle"]["row_order_invariant"],
     }

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from harness.auditing.probe import REPEATS
 from harness.auditing.reasons import percent
 from harness.auditing.select import HALF
 
@@ -108,19 +109,25 @@ def _false_rejection(report: Mapping[str, Any]) -> Plain:
 
 
 def _if_deterministic(report: Mapping[str, Any]) -> str:
-    repeated = report["oracle"]["repeated"]
+    repeated, different = repeated_questions(report)
     return (
-        f"if the anonymizer is deterministic: distances are then computed, not estimated. {repeated['questions']} "
-        f"questions were repeated; {repeated['different']} got another answer"
+        f"if the anonymizer is deterministic: distances are then computed, not estimated. {repeated} questions were "
+        f"repeated; {different} got another answer"
     )
+
+
+def repeated_questions(report: Mapping[str, Any]) -> tuple[int, int]:
+    """How often a question was asked again, at the beginning and at the end, and how often the answer was another."""
+    confirmed = report["confirmed"] or {"repeated": 0, "different": 0}
+    return REPEATS - 1 + confirmed["repeated"], confirmed["different"]
 
 
 def _different_answers(report: Mapping[str, Any]) -> float | None:
     """How often f may answer an equal question differently, with the claim's confidence, if no repeat showed it."""
-    repeated = report["oracle"]["repeated"]
-    if repeated is None or repeated["different"] or not repeated["questions"]:
+    repeated, different = repeated_questions(report)
+    if different or not any(result["exact"] for result in report["results"]):
         return None
-    return _rounded(1 - _error(report) ** (1 / repeated["questions"]))
+    return _rounded(1 - _error(report) ** (1 / repeated))
 
 
 def _multiplicity(report: Mapping[str, Any]) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.auditing.compile_report import compile_report
+from harness.auditing.compile_report import compile_report, compile_unfinished
 from harness.auditing.confidential import withheld
 from harness.auditing.derived_numbers import require_derived
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
@@ -38,10 +38,23 @@ IMPOSSIBLE = (
 
 def recompile(journal: Path) -> dict[str, Any]:
     """The complete report that follows from a journal whose chain of hashes is intact."""
+    return _compile(journal, compile_report)
+
+
+def recompile_unfinished(journal: Path) -> dict[str, Any]:
+    """What follows so far from the journal of an audit that may have been interrupted; the report of a finished one."""
+    return _compile(journal, lambda state: (compile_report if _is_finished(state) else compile_unfinished)(state))
+
+
+def _is_finished(state: AuditState) -> bool:
+    return state.closed is not None and not state.missing
+
+
+def _compile(journal: Path, compiled: Callable[[AuditState], dict[str, Any]]) -> dict[str, Any]:
     owner, *lines = entries(journal)
     try:
         proven = require_derived(owner["plan"], map(from_entry, lines))
-        return compile_report(AuditState.fold(owner["plan"], proven))
+        return compiled(AuditState.fold(owner["plan"], proven))
     except JournalError as error:
         raise error.within(str(journal)) from None
     except IMPOSSIBLE as error:

@@ -110,11 +110,26 @@ def _decision(certificate: Plain) -> Iterator[Row]:
 def _results(certificate: Plain) -> Iterator[Row]:
     for number, result in enumerate(certificate["results"], start=1):
         yield f"result {number}", _result(result)
-    yield "baselines", certificate["baselines"]
+    yield from _baselines(certificate["baselines"])
     attempts = certificate["attempts"]
     yield "calls", _listed(attempts["calls"]) if attempts["calls"] else "not counted"
     yield "failures", str(attempts["failures"])
     yield "excluded rows", str(attempts["excluded_rows"])
+
+
+def _baselines(baselines: Plain | str) -> Iterator[Row]:
+    """What the same adversaries find under releases that need no anonymizer."""
+    if isinstance(baselines, str):
+        yield "baselines", baselines
+        return
+    for one in baselines["known"]:
+        yield (
+            f"baseline, {one['release']}",
+            f"{one['adversary']}; {one['secret']}: largest {brief(one['largest'])}, mean {brief(one['mean'])} "
+            f"({one['persons']} persons)",
+        )
+    for one in baselines["skipped"]:
+        yield "no baseline", f"{one['adversary']}: {one['reason']}"
 
 
 def _result(result: Plain) -> str:
@@ -205,7 +220,10 @@ def _probes(certificate: Plain) -> Iterator[Row]:
     probes = certificate["probes"]
     yield "noticed", "; ".join(probes["noticed"]) or "nothing"
     if probes["repeated"] is not None:
-        yield "repeated questions", "{questions}, {different} with another answer".format(**probes["repeated"])
+        yield (
+            "repeated questions",
+            "{repeated} at the end, {different} with another answer".format(**probes["repeated"]),
+        )
     yield "row order", "makes no difference" if probes["row_order_invariant"] else "may make a difference"
     yield from ((f"assumed {number}", one) for number, one in enumerated(probes["assumed"]))
 
