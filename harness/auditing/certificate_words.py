@@ -30,11 +30,15 @@ LIMITS = (
     "What is marked as stated comes from the auditor and was not tested.",
     "This report may be copied only in full.",
 )
-VERIFY = (
-    "pip install 'anonymizer-harness[sign]'",
-    "harness verify FOLDER --key PUBLIC.pem   (signature, chain of the journal, every number)",
-    "harness verify FOLDER   (the same without the signature)",
-)
+
+
+def how_to_verify(version: str) -> list[str]:
+    """The commands with which anybody checks the report, in the version that made it."""
+    return [
+        f"pip install 'anonymizer-harness[sign]=={version}'",
+        "harness verify FOLDER --key PUBLIC.pem checks signature, chain of the journal, and every number",
+        "harness verify FOLDER checks the same without the signature",
+    ]
 
 
 def claim_sentence(report: Mapping[str, Any]) -> str:

@@ -24,9 +24,9 @@ from harness.auditing.certificate_words import (
     METHOD,
     NOT_ASSESSED,
     NOT_STATED,
-    VERIFY,
     claim_sentence,
     conformity_sentence,
+    how_to_verify,
     unnamed,
 )
 from harness.auditing.confidential import with_sorted_values
@@ -84,7 +84,7 @@ def compile_certificate(report: Mapping[str, Any], facts: Facts) -> Plain:
         "previous": facts.statements.get("previous"),
         "digests": digests,
         "environment": dict(facts.run["versions"]),
-        "verify": list(VERIFY),
+        "verify": how_to_verify(_version(facts)),
     }
     return {**sections, "checksums": checksums(sections)}
 
@@ -198,9 +198,13 @@ def _dates(facts: Facts) -> Plain:
 def _method(facts: Facts) -> Plain:
     return {
         **METHOD,
-        "software": f"anonymizer-harness {facts.run['versions'].get('anonymizer-harness', 'of an unknown version')}",
+        "software": f"anonymizer-harness {_version(facts)}",
         "deviations": list(facts.statements.get("deviations", ())),
     }
+
+
+def _version(facts: Facts) -> str:
+    return str(facts.run["versions"]["anonymizer-harness"])
 
 
 def _adversaries(report: Mapping[str, Any], plan: Mapping[str, Any], facts: Facts) -> Plain:
