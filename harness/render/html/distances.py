@@ -108,7 +108,7 @@ def _cumulative(source: Source, place: int) -> Markup:
             cumulative("possible (upper limits)", upper.tolist(), 1),
         ]
     values = [value for curve in curves for value in curve.x]
-    axis = axis_of("distance (logarithmic)", values, log=True, at_least=[epsilon])
+    axis = axis_of("distance (logarithmic)", values, log=True, at_least=[epsilon / 10])
     still = int((lower <= 0).sum()) if len(findings) <= EACH else None
     below = (
         f" {still:,} of {len(findings):,} do not move it at all and stand at the left end." if still and exact else ""
@@ -127,9 +127,9 @@ def _histogram(source: Source, place: int) -> Markup:
     epsilon, mark = _claimed(source)
     values = np.array([float(finding["lower"]) for finding in findings])
     moving = values[(values > 0) & np.isfinite(values)]
-    axis = axis_of("distance (logarithmic)", moving, log=True, at_least=[epsilon])
-    decades = round(math.log10(axis.high / axis.low))
-    edges = axis.low * 10.0 ** (np.arange(decades * PER_DECADE + 1) / PER_DECADE)
+    axis = axis_of("distance (logarithmic)", moving, log=True, at_least=[epsilon / 10])
+    steps = math.ceil(PER_DECADE * math.log10(axis.high / axis.low) - 1e-9)
+    edges = np.append(axis.low * 10.0 ** (np.arange(steps) / PER_DECADE), axis.high)
     counts = np.histogram(np.maximum(moving, axis.low), edges)[0]
     what = "distance" if exact else "proven distance (lower limit)"
     rest = len(values) - len(moving)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.render.html.parts import Section, Source, items, named, p
+from harness.render.html.parts import Section, Source, items, named, p, sentence
 from harness.render.html.terms import term
 from harness.render.markup import Markup, element, joined
 from harness.render.text import headline, meaning, next_step, share_in_words
@@ -19,16 +19,16 @@ def opening(source: Source) -> Markup:
     title = element("h1", None, "Audit of the anonymizer ", named(card["name"]), *version)
     sign = element("span", {"class": "sign", "aria-hidden": "true"}, SIGNS[verdict["outcome"]])
     word = element("p", {"class": "outcome"}, sign, " ", term(_word(report["verdict"]["outcome"]), headline(report)))
-    reason = p(named(verdict["reason"]), name="reason")
+    reason = p(sentence(verdict["reason"]), name="reason")
     cards = (
-        _card("What it means", p(named(meaning(report, result)))),
+        _card("What it means", p(sentence(meaning(report, result)))),
         _card("How it was decided", decision_rule(source)),
         _card("What it does not say", items(limits(source))),
     )
     return element(
         "header", {"class": f"opening {verdict['outcome']}"},
         title, element("div", {"class": "verdict"}, word, reason), element("div", {"class": "cards"}, *cards),
-        p("Next: ", named(next_step(report, result)), name="next"),
+        p("Next: ", sentence(next_step(report, result)), name="next"),
     )  # fmt: skip
 
 
@@ -52,8 +52,8 @@ def decision_rule(source: Source) -> Markup:
     return items(
         [
             joined(
-                [term("claim"), f": nobody's own {'record' if unit == 'record' else 'rows'} may move the inference "
-                 f"about that {unit} by ", term("epsilon", "ε"), " = ", epsilon, " or more", often, "."]
+                [term("claim", "The claim"), f": nobody's own {'record' if unit == 'record' else 'rows'} may move the "
+                 f"inference about that {unit} by ", term("epsilon", "ε"), " = ", epsilon, " or more", often, "."]
             ),
             joined([term("VIOLATED"), f" if one {unit} is proven to move it by that much."]),
             joined([term("HOLDS"), f" if every {unit} was examined and all are proven to move it by less."]),
@@ -78,7 +78,9 @@ def limits(source: Source) -> list[Markup]:
         joined(["An anonymizer that recognises an audit could answer it differently."]),
     ]  # fmt: skip
     if report["verdict"]["outcome"] == "violated":
-        said[0:0] = [joined([f"One {unit} is enough: how many reach the claim is shown below."])]
+        said[0:0] = [
+            joined([f"How many are affected: one {unit} is enough. The figures below show how many reach the claim."])
+        ]
     if report["selection"]["persons"] < report["plan"]["data"]["population"]:
         part = [source.count("selection", "persons"), " of ", source.count("plan", "data", "population")]
         said[0:0] = [joined(["Only ", *part, f" {unit}s were examined."])]

@@ -11,7 +11,8 @@ from harness.render import Beside, Plain
 from harness.render.markup import Markup, element, foreign
 from harness.render.text import brief, share_in_words, unit_of
 
-LONGEST = 300  # characters of a text that others chose
+LONGEST = 300  # characters of a name that others chose
+LONGEST_SENTENCE = 2_000  # of a sentence of ours with such names in it
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,13 @@ def cut(text: str) -> str:
 def named(text: str) -> Markup:
     """A name or text that others chose."""
     return foreign(cut(text))
+
+
+def sentence(text: str) -> Markup:
+    """A sentence of ours with names in it that others chose, beginning with a capital letter."""
+    shown = text if len(text) <= LONGEST_SENTENCE else text[:LONGEST_SENTENCE] + " …"
+    is_f = shown.startswith("f ")  # the anonymizer's name
+    return foreign(shown if is_f else shown[:1].upper() + shown[1:])
 
 
 def p(*children: object, name: str | None = None) -> Markup:

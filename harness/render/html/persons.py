@@ -98,7 +98,7 @@ def _order(source: Source, finding: Plain, count: int) -> list[int]:
     """An order of the values that depends on the plan and the person and tells nothing about the values."""
     if source.beside.reveal:
         return list(range(count))
-    seed = f"{source.report['plan_digest']}, {finding['person']}, {finding['secret']}"
+    seed = f"{source.report['plan_digest']}, {finding['person']}"
     return sorted(range(count), key=lambda value: hashlib.sha256(f"{seed}, {value}".encode()).digest())
 
 
@@ -113,7 +113,7 @@ def _crowds(source: Source, place: int) -> Iterator[Markup]:
         return
     y = [distances[sizes["persons"][position]] for position in known]
     epsilon = source.report["plan"]["claim"]["epsilon"]
-    vertical = axis_of("distance (logarithmic)", y, log=True, at_least=[epsilon])
+    vertical = axis_of("distance (logarithmic)", y, log=True, at_least=[epsilon / 10, epsilon])
     what = {
         "covering": ("Distance against class size", "released rows that cover the " + source.unit,
                      "few rows hide a person badly"),

@@ -6,7 +6,7 @@ import re
 
 from harness.glossary import TERMS, find_term
 from harness.render.html.parts import Section
-from harness.render.markup import Markup, element
+from harness.render.markup import Markup, element, joined
 
 USED = re.compile(r'href="#term-([^"]+)"')
 
@@ -19,11 +19,22 @@ def term(words: str, shown: str | None = None) -> Markup:
     return element("a", {"class": "term", "href": f"#term-{known.slug}"}, explained)
 
 
+def _with_code(text: str) -> Markup:
+    """The text with what stands between backticks as code."""
+    parts = text.split("`")
+    return joined(element("code", None, part) if place % 2 else part for place, part in enumerate(parts))
+
+
 def definitions(content: Markup) -> Section:
     """The terms that a page links to, in alphabetical order."""
     used = set(USED.findall(content))
     entries = [
-        element("div", {"id": f"term-{known.slug}"}, element("dt", None, known.name), element("dd", None, known.text))
+        element(
+            "div",
+            {"id": f"term-{known.slug}"},
+            element("dt", None, known.name),
+            element("dd", None, _with_code(known.text)),
+        )
         for known in TERMS
         if known.slug in used
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.render import Plain
-from harness.render.html.parts import Section, Source, facts, items, named, p
+from harness.render.html.parts import Section, Source, facts, items, named, p, sentence
 from harness.render.html.terms import term
 from harness.render.markup import Markup, joined
 from harness.render.text import draws_in_words, notes_to_show
@@ -37,7 +37,7 @@ def tested(source: Source) -> Section:
                                     term("confidence"), " ", source.share("plan", "claim", "confidence")])),
         ]
     )  # fmt: skip
-    assumed = joined([p(term("assumed", "Assumed"), ", and not proven:"), items(map(named, report["assumptions"]))])
+    assumed = joined([p(term("assumed", "Assumed"), ", and not proven:"), items(map(sentence, report["assumptions"]))])
     return Section("tested", "Who was asked what", joined([content, assumed]))
 
 
@@ -80,7 +80,7 @@ def probes(source: Source) -> Section:
         said = [term("noise_epsilon"), " = ", source.number("oracle", "card", "noise_epsilon")]
         known.append(("claims differential privacy", joined([*said, *_refuted(source)])))
     notes = notes_to_show(source.report, reveal=source.beside.reveal)
-    noticed = joined([p(term("noticed", "Noticed"), ":"), items(map(named, notes))]) if notes else p("Nothing odd.")
+    noticed = joined([p(term("noticed", "Noticed"), ":"), items(map(sentence, notes))]) if notes else p("Nothing odd.")
     return Section("probes", "What the anonymizer showed of itself", joined([facts(known), noticed]))
 
 
