@@ -60,12 +60,13 @@ def numbers_of(findings: list[Plain], name: str) -> Floats:
 
 def _result(source: Source, place: int, *, alone: bool) -> Markup:
     result = source.report["results"][place]
+    level = "h3" if alone else "h4"
     heading = () if alone else (element("h3", None, named(result["adversary"]), " about ", named(result["secret"])),)
     return element(
         "div", {"class": "result"}, *heading, _in_words(source, place),
-        element("h4", None, "Cumulative"), _cumulative(source, place),
-        element("h4", None, "Histogram"), _histogram(source, place),
-        element("h4", None, "(ε, δ) curve"), _epsilon_delta(source, place),
+        element(level, None, "Cumulative"), _cumulative(source, place),
+        element(level, None, "Histogram"), _histogram(source, place),
+        element(level, None, "(ε, δ) curve"), _epsilon_delta(source, place),
     )  # fmt: skip
 
 

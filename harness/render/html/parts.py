@@ -137,7 +137,7 @@ def table(
         element("caption", None, caption),
         element("thead", None, element("tr", None, *head)), element("tbody", None, *body),
     )  # fmt: skip
-    return element("div", {"class": "table", "tabindex": 0, "role": "region", "aria-label": "table"}, whole)
+    return element("div", {"class": "table", "tabindex": 0, "role": "group", "aria-label": "table"}, whole)
 
 
 def _row(cells: Sequence[object], words: int, name: str | None) -> Markup:

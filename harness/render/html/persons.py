@@ -80,7 +80,7 @@ def _predictions(source: Source, finding: Plain) -> Markup:
     caption = f"What the adversary predicts with and without {whose}: probability of each value.{fewer}{hidden}"
     bars = paired_bars(heading, caption, [cut(shown[place])[:28] for place in kept], sides[0], sides[1], names)
     return element(
-        "figure", None, element("h4", None, "Predictions about ", named(_name(source, finding))), bars,
+        "figure", None, element("h3", None, "Predictions about ", named(_name(source, finding))), bars,
         element("figcaption", None, caption),
     )  # fmt: skip
 
