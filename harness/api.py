@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,7 +22,7 @@ import pandas as pd
 from harness.auditing.compile_certificate import compile_certificate
 from harness.auditing.compile_certificate import to_text as certificate_text
 from harness.auditing.config import bind, choose_adversaries, loaded
-from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, REPORT, RUN, SUMMARY, write_text
+from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY, write_text
 from harness.auditing.journal import Journal
 from harness.auditing.journal_facts import gather_facts
 from harness.auditing.oracle_identity import oracle_identity
@@ -200,7 +200,8 @@ def run_audit(
                 pass  # the audit happens while its events are taken
     report = Report.of(state, records)
     if out is not None:
-        write_report(report, out, started, oracle, statements or {})
+        report = replace(report, run=description_of_run(started, oracle))
+        report = write_report(report, out, statements or {}, reveal=reveal)
     return report
 
 
@@ -246,21 +247,31 @@ class RawRecords(Mapping[int, Sequence[Mapping[str, Any]]]):
         }
 
 
-def write_report(report: Report, out: Path, started: float, oracle: Oracle, statements: Mapping[str, Any]) -> None:
-    """report.json and summary.txt, run.json with what differs from run to run, and the test report with all of it."""
-    write_text(out / REPORT, report.to_json())
-    write_text(out / SUMMARY, report.summary() + "\n")
+def description_of_run(started: float, oracle: Oracle) -> dict[str, Any]:
+    """The content of run.json: what differs from run to run."""
     counts = getattr(oracle, "counts", None)  # of an oracle that is waited for
-    run = {
+    return {
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - started, 3),
         "calls": asdict(counts) if is_dataclass(counts) and not isinstance(counts, type) else None,
         "versions": versions(),
     }
-    write_text(out / RUN, json.dumps(run, indent=1) + "\n")
+
+
+def write_report(report: Report, out: Path, statements: Mapping[str, Any], *, reveal: bool) -> Report:
+    """report.json, summary.txt, run.json with what differs from run to run, the test report, and the page of them all.
+
+    Returns the report with its test report beside it.
+    """
+    write_text(out / REPORT, report.to_json())
+    write_text(out / SUMMARY, report.summary() + "\n")
+    write_text(out / RUN, json.dumps(report.run, indent=1) + "\n")
     issued = datetime.now(UTC).isoformat(timespec="seconds")
-    facts = gather_facts(out / JOURNAL, report.plain, report.to_json(), run, statements, issued)
-    write_text(out / CERTIFICATE, certificate_text(compile_certificate(report.plain, facts)))
+    facts = gather_facts(out / JOURNAL, report.plain, report.to_json(), report.run or {}, statements, issued)
+    issued_report = replace(report, certificate=compile_certificate(report.plain, facts))
+    write_text(out / CERTIFICATE, certificate_text(issued_report.certificate or {}))
+    write_text(out / PAGE, issued_report.render("html", reveal=reveal))
+    return issued_report
 
 
 def versions() -> dict[str, str]:

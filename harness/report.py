@@ -6,8 +6,9 @@ Holds plain data only, no dataset and no oracle; raw records are beside it, and 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ import pandas as pd
 from harness.auditing.compile_report import FORMAT, compile_report
 from harness.auditing.confidential import withheld
 from harness.auditing.finding import Finding, from_plain
+from harness.auditing.folder import CERTIFICATE, RUN
 from harness.auditing.plan import Claim
 from harness.auditing.state import AuditState
 from harness.auditing.verdict import Outcome, Verdict
+from harness.auditing.verify import recompile_unfinished
 from harness.measuring.certificate import Certificate
-from harness.render import render, text
+from harness.render import Beside, render, text
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Card
 
@@ -35,6 +38,8 @@ class Report:
     plain: Plain = field(repr=False)
     records: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False, compare=False)
     complete: Plain | None = field(default=None, repr=False, compare=False)  # of an audit made in this process
+    run: Plain | None = field(default=None, repr=False, compare=False)  # run.json: calls, seconds, versions
+    certificate: Plain | None = field(default=None, repr=False, compare=False)  # certificate.json: the test report
 
     @classmethod
     def of(cls, state: AuditState, records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None) -> Report:
@@ -46,19 +51,20 @@ class Report:
         return cls(withheld(complete) if records is None else complete, records or {}, complete)
 
     @classmethod
+    def of_journal(cls, journal: Path) -> Report:
+        """What a journal proves so far; an audit that was interrupted has no verdict."""
+        complete = recompile_unfinished(journal)
+        return cls(withheld(complete), complete=complete)
+
+    @classmethod
     def load(cls, path: str | Path) -> Report:
-        """What a run wrote as report.json."""
+        """What a run wrote as report.json, and beside it as run.json and certificate.json."""
         path = Path(path)
-        try:
-            plain = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise InputError(f"{path}: not a report: {error}") from None
+        plain = _read(path)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             version = plain.get("format") if isinstance(plain, dict) else None
             raise InputError(f"{path}: a report of format {version!r}; this version reads format {FORMAT}")
-        return cls(plain)
+        return with_files_beside(cls(plain), path.parent)
 
     @cached_property
     def claim(self) -> Claim:
@@ -128,9 +134,16 @@ class Report:
         """The text of report.json."""
         return self.render("json")
 
-    def render(self, name: str) -> str:
-        """The report in a format of `harness.render.RENDERERS`, such as "text"; raw records are in none of them."""
-        return render(self.plain, name)
+    def render(self, name: str, *, reveal: bool = False) -> str:
+        """The report in a format of `harness.render.RENDERERS`, such as "text" or "html".
+
+        With `reveal` a page names what was inferred about persons, and shows what the anonymizer said and, where the
+        audit was run with reveal, raw records. report.json is what the audit was run to reveal.
+        """
+        plain = self.plain
+        if name != "json":
+            plain = (self.complete or plain) if reveal else withheld(plain)
+        return render(plain, name, Beside(self.records if reveal else {}, self.run, self.certificate))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per person, adversary and secret."""
@@ -142,6 +155,29 @@ class Report:
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def with_files_beside(report: Report, folder: Path) -> Report:
+    """The report with run.json and certificate.json of a folder, as far as they are there."""
+    return replace(report, run=_read_if_any(folder / RUN), certificate=_read_if_any(folder / CERTIFICATE))
+
+
+def _read_if_any(path: Path) -> Plain | None:
+    if not os.path.lexists(path):
+        return None
+    content = _read(path)
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: not what a run writes: expected an object")
+    return content
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not a report: {error}") from None
 
 
 def _verdict(plain: Mapping[str, Any]) -> Verdict:

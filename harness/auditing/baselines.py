@@ -80,30 +80,32 @@ def _baselines(
     targets = {person: [question.data.record(row) for row in distinct_rows(plan, person)] for person in persons}
     everybody = [target for hers in targets.values() for target in hers]
     present = infer(plan, [adversary], [_released(reader, question.data, release)], everybody, side)
-    distances: dict[int, list[float]] = {secret: [] for secret in range(len(plan.secrets))}
+    distances: dict[int, dict[int, float]] = {secret: {} for secret in range(len(plan.secrets))}  # by secret, person
     first = 0
     for person, hers in targets.items():
         without = _released(reader, question.data.without(plan.data.rows_of(person)), release)
         absent = infer(plan, [adversary], [without], hers, side)
         for secret, found in distances.items():
-            found += _largest(plan, (adversary, secret), hers, present, absent, first)
+            largest = _largest(plan, (adversary, secret), hers, present, absent, first)
+            if largest is not None:
+                found[person] = largest
         first += len(hers)
     for secret, found in distances.items():
-        yield Baseline(release, adversary, secret, tuple(found))
+        yield Baseline(release, adversary, secret, tuple(found), tuple(found.values()))
 
 
 def _largest(
     plan: Plan, pair: Pair, targets: Sequence[Record], present: Inferred, absent: Inferred, first: int
-) -> list[float]:
-    """The largest distance over a person's rows; nothing where a model failed."""
+) -> float | None:
+    """The largest distance over a person's rows; None where a model failed."""
     found = []
     for place in range(len(targets)):
         with_her, without = present.prediction(pair, first + place).samples, absent.prediction(pair, place).samples
         if with_her is None or without is None:
-            return []
+            return None
         divergence = plan.divergences[pair[1]]
         found.append(compare(divergence, with_her, without, alpha=0.0, coupled=True, exact=True).distance)
-    return [max(found)]
+    return max(found)
 
 
 def _released(reader: Reader, data: Dataset, release: str) -> Microdata:

@@ -25,6 +25,7 @@ class Baseline:
     release: str
     adversary: int
     secret: int
+    persons: tuple[int, ...]
     distances: tuple[float, ...]
 
 
@@ -37,14 +38,17 @@ class Baselines:
     skipped: tuple[tuple[int, str], ...]  # adversary and reason
 
     def entry(self) -> dict[str, Any]:
-        known = [[one.release, one.adversary, one.secret, [*map(plain_number, one.distances)]] for one in self.known]
+        known = [
+            [one.release, one.adversary, one.secret, list(one.persons), [*map(plain_number, one.distances)]]
+            for one in self.known
+        ]
         return {"known": known, "skipped": [list(one) for one in self.skipped]}
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Baselines:
         known = (
-            Baseline(release, adversary, secret, tuple(map(float, distances)))
-            for release, adversary, secret, distances in entry["known"]
+            Baseline(release, adversary, secret, tuple(persons), tuple(map(float, distances)))
+            for release, adversary, secret, persons, distances in entry["known"]
         )
         return cls(tuple(known), tuple((adversary, reason) for adversary, reason in entry["skipped"]))
 

@@ -27,6 +27,7 @@ def plain_baselines(state: AuditState) -> Plain | None:
                 "secret": secrets[one.secret],
                 "persons": len(one.distances),
                 **_numbers(one.distances, state.claim.epsilon),
+                "f": _numbers(_of_f(state, one), state.claim.epsilon),
             }
             for one in sorted(state.baselines.known, key=_place)
         ],
@@ -36,6 +37,12 @@ def plain_baselines(state: AuditState) -> Plain | None:
 
 def _place(baseline: Baseline) -> tuple[int, int, str]:
     return baseline.adversary, baseline.secret, baseline.release
+
+
+def _of_f(state: AuditState, baseline: Baseline) -> list[float]:
+    """What was measured about the same persons under f."""
+    findings = [state.findings.get((one, baseline.adversary, baseline.secret)) for one in baseline.persons]
+    return [finding.distance for finding in findings if finding is not None and finding.failure is None]
 
 
 def _numbers(distances: Sequence[float], epsilon: float) -> Plain:

@@ -65,7 +65,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     where = "instead of the file's: a number, a Dask scheduler (tcp://host:8786), or local:N"
     command.add_argument("--workers", "--cluster", type=_workers, metavar="N|ADDRESS", help=where)
     command.add_argument(
-        "--reveal", action="store_true", help="show raw records in the summary, and predictions in the files"
+        "--reveal", action="store_true", help="show raw records, predictions and the vendor's texts in the files"
     )
     command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
     command.set_defaults(perform="audits:run")
@@ -106,6 +106,8 @@ def _report(command: argparse.ArgumentParser) -> None:
     formats = "; ".join(f"{name}: {known.describes}" for name, known in RENDERERS.items())
     command.add_argument("--format", choices=list(RENDERERS), default=next(iter(RENDERERS)), help=formats)
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help="a file to write instead of printing")
+    reveal = "name what was inferred about persons, and show texts of the anonymizer"
+    command.add_argument("--reveal", action="store_true", help=reveal)
     command.set_defaults(perform="audits:report")
 
 
@@ -139,7 +141,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "sign": ("check a finished audit and sign its journal, plan and reports", _sign),
-    "report": ("print a finished audit's report in another format", _report),
+    "report": ("print the report of a finished or interrupted audit in another format", _report),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),

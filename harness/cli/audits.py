@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import oracles
 from harness.api import child_settings, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
-from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, REPORT
+from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, PAGE, REPORT
 from harness.auditing.journal import entries
 from harness.auditing.journal_facts import head_of
 from harness.cli import allow_imports_beside, tell
@@ -79,7 +81,7 @@ def run(chosen: argparse.Namespace) -> int:
     print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
     if not chosen.quiet:
         number = counted(len(report.findings), "finding")
-        tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+        tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / PAGE}")
         tell(f"head of the journal, to keep: {head_of(out / JOURNAL)}")
         if (out / ATTESTATION).exists():
             tell(f"{out / ATTESTATION} is the signature of an earlier run; remove it and sign anew")
@@ -115,9 +117,20 @@ def verify(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _report_of(folder: Path, *, reveal: bool) -> Report:
+    """What a run wrote; of an interrupted one what its journal says so far, which has no verdict.
+
+    What a run did not reveal is in its journal.
+    """
+    if not os.path.lexists(folder / REPORT) and (folder / JOURNAL).exists():
+        return Report.of_journal(folder / JOURNAL)
+    written = Report.load(folder / REPORT)
+    return replace(written, complete=Report.of_journal(folder / JOURNAL).complete) if reveal else written
+
+
 def report(chosen: argparse.Namespace) -> int:
-    """The report of a finished audit in another format."""
-    page = Report.load(chosen.folder / REPORT).render(chosen.format)
+    """The report of a finished audit, or what an interrupted one has measured so far, in another format."""
+    page = _report_of(chosen.folder, reveal=chosen.reveal).render(chosen.format, reveal=chosen.reveal)
     if chosen.output is None:
         print(page, end="")
         return 0

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.auditing.confidential import withheld
-from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, REPORT, RUN, SUMMARY
+from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY
 from harness.auditing.journal import incomplete_bytes
 from harness.auditing.journal_facts import head_of
 from harness.auditing.verify import recompile, require_report, stored_draws
 from harness.auditing.verify_certificate import require_certificate, require_run
-from harness.report import Report
+from harness.report import Report, with_files_beside
 from harness.signing.envelope import LARGEST, opened
 from harness.signing.keys import VerifyingKey
 from harness.signing.statement import require_statement
@@ -44,7 +45,8 @@ def check_folder(folder: Path, key: VerifyingKey | None = None, head: str | None
     report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
     proven = f"every number of {path} follows from it" if there else "there is no report in the folder"
     lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
-    lines += [*_certificate(folder, report), *_attestation(folder, report, key)]
+    lines += [*_certificate(folder, report), _page(folder / PAGE, with_files_beside(report, folder))]
+    lines += _attestation(folder, report, key)
     if os.path.lexists(folder / LOG):
         lines.append(f"{LOG} was not checked: it is what the anonymizer printed, and may hold raw rows")
     return Evidence(report, head_of(journal), tuple(lines))
@@ -91,6 +93,46 @@ def _summary(path: Path, report: Report) -> str:
     if len(written) > len(proven):
         raise JournalError(f"{path}, line {len(proven) + 1}: does not follow from the journal")
     return f"{path.name} follows from it, except for the raw records that it shows (--reveal), which were not checked"
+
+
+def _page(path: Path, report: Report) -> str:
+    """Whether report.html is what the report and run.json are rendered to."""
+    if not os.path.lexists(path):
+        return f"there is no {path.name}"
+    try:
+        written = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error}") from None
+    everybody = {finding.person: [PLACE_OF_A_ROW] for finding in report.findings}
+    pages = {  # what a run writes, without and with --reveal, and what `harness report --reveal` writes
+        f"follows from it, except for calls and times, which are those of {RUN}": report.render("html"),
+        f"follows from it (--reveal), except for calls and times, which are those of {RUN}": report.render(
+            "html", reveal=True
+        ),
+        "follows from it, except for the raw records that it shows (--reveal), which were not checked": replace(
+            report, records=everybody
+        ).render("html", reveal=True),
+    }
+    for says, page in pages.items():
+        if _without_raw(written) == _without_raw(_as_written(page)):
+            return f"{path.name} {says}"
+    raise JournalError(f"{path}: not what the journal and {RUN} prove{_first_difference(written, _as_written(page))}")
+
+
+def _as_written(text: str) -> bytes:
+    return text.encode(errors="backslashreplace")
+
+
+def _without_raw(page: bytes) -> bytes:
+    return re.sub(rb'<span class="raw">[^<]*</span>', b"", page)
+
+
+def _first_difference(written: bytes, proven: bytes) -> str:
+    place = next(
+        (at for at, (one, other) in enumerate(zip(written, proven, strict=False)) if one != other), len(proven)
+    )
+    found, expected = (part[place : place + 40].decode(errors="replace") for part in (written, proven))
+    return f": byte {place} begins {found!r} instead of {expected!r}"
 
 
 def _encoded(report: Report) -> str:

@@ -56,16 +56,22 @@ def axis_of(
 ) -> Axis:
     """An axis on which all values find a place, and `at_least` those; from 0 unless it is logarithmic or some are less.
 
-    A logarithmic axis begins and ends at powers of ten, and spans at most eight of them below the largest value.
+    A logarithmic axis begins at a power of ten, and spans at most eight of them.
     """
     known = [value for value in (*values, *at_least) if math.isfinite(value)]
     if log:
         positive = [value for value in known if value > 0] or [0.1]
-        high = 10.0 ** math.ceil(math.log10(max(positive)) - 1e-9)
-        low = 10.0 ** max(math.floor(math.log10(min(positive)) + 1e-9), round(math.log10(high)) - 8)
+        high = _rounded_up(max(positive))
+        low = 10.0 ** max(math.floor(math.log10(min(positive)) + 1e-9), math.ceil(math.log10(high)) - 8)
         return Axis(label, low if low < high else high / 10, high, log=True, percent=percent)
     low, high = min([0.0, *known]), max([0.0, *known])
     return Axis(label, low, high if high > low else low + 1.0, percent=percent)
+
+
+def _rounded_up(value: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is no less."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(power * factor for factor in (1.0, 2.0, 5.0, 10.0, 20.0) if power * factor >= value * (1 - 1e-12))
 
 
 def _powers(low: float, high: float, most: int) -> list[float]:
@@ -81,4 +87,4 @@ def _round_numbers(low: float, high: float, most: int) -> list[float]:
     step = next(unit * factor for factor in ROUND_STEPS if (high - low) / (unit * factor) <= most)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
-    return [round(number * step, 12) for number in range(first, last + 1)]
+    return [float(f"{number * step:.12g}") for number in range(first, last + 1)]

@@ -39,7 +39,7 @@ def in_both_sizes(heading: str, describes: str, drawings: list[tuple[int, Markup
     for size, (height, content) in zip(SIZES, drawings, strict=True):
         svg = element(
             "svg",
-            {"viewBox": f"0 0 {size.width} {height}", "width": size.width, "height": height, "role": "img",
+            {"viewBox": f"0 0 {size.width} {height}", "width": "100%", "role": "img",
              "aria-label": heading, "xmlns": "http://www.w3.org/2000/svg", "font-family": FACES, "font-size": FONT},
             title(heading), element("desc", None, describes), content,
         )  # fmt: skip

@@ -1,0 +1,154 @@
+"""report.html in a real browser: narrow, wide, dark, printed, without scripts, under a strict policy, accessible."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.render.html import page
+from harness.render.text import printable
+from tests.render.browser import STRICT, needs_browser, running, served
+from tests.render.reports import ENDLESS, HOSTILE, hostile, report, with_findings
+
+pytestmark = [needs_browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+PAGES: dict[str, Callable[[], str]] = {
+    "violated": lambda: page(report("violated")),
+    "holds": lambda: page(report("holds")),
+    "randomized": lambda: page(report("randomized")),
+    "persons": lambda: page(report("persons")),
+    "panel": lambda: page(report("panel")),
+    "hostile": lambda: page(hostile(report("panel"))),
+    "endless": lambda: page(hostile(report("panel"), ENDLESS)),
+    "many": lambda: page(with_findings(report("violated"), 10_000)),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("pages")
+    for name, make in PAGES.items():
+        (place / f"{name}.html").write_text(make(), encoding="utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with running() as opened:
+        yield opened
+
+
+class Opened:
+    """A page in a browser, with what it complained about and what it asked for."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(address)
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+
+def visible(opened: Opened, selector: str) -> int:
+    count: int = opened.page.locator(f"{selector}:visible").count()
+    return count
+
+
+VIEWS = [
+    *((name, *view) for name in ("violated", "holds") for view in ((390, "light"), (1400, "dark"))),
+    *((name, *view) for name in PAGES for view in ((390, "dark"), (1400, "light"))),
+]
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), VIEWS)
+def test_a_page_opens_without_complaint_request_scrolling_sideways_or_barrier(
+    browser: Any, folder: Path, name: str, width: int, scheme: str
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    address = (folder / f"{name}.html").as_uri()
+    with Opened(browser, address, viewport={"width": width, "height": 900}, color_scheme=scheme) as opened:
+        assert opened.complaints == []
+        assert opened.requests == [address]
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert visible(opened, "div.narrow svg") == (0 if width > 640 else visible(opened, ".figure svg"))
+        violations = Axe().run(opened.page).response["violations"]
+        assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in violations] == []
+
+
+def test_hostile_names_are_shown_as_text_and_run_nothing(browser: Any, folder: Path) -> None:
+    with Opened(browser, (folder / "hostile.html").as_uri()) as opened:
+        assert "owned" not in opened.page.title().split(":")[0]
+        assert opened.page.evaluate("document.querySelectorAll('img, iframe, object, main script').length") == 0
+        assert printable(HOSTILE) in opened.page.inner_text("main")
+
+
+def test_without_scripts_everything_is_there(browser: Any, folder: Path) -> None:
+    address = (folder / "panel.html").as_uri()
+    with Opened(browser, address) as with_scripts, Opened(browser, address, java_script_enabled=False) as without:
+        assert without.page.locator("main").inner_text() == with_scripts.page.locator("main").inner_text()
+        assert visible(without, ".figure svg") == visible(with_scripts, ".figure svg") > 5
+
+
+def test_under_a_strict_policy_text_and_colours_of_figures_stay(browser: Any, folder: Path) -> None:
+    with (
+        served(folder, STRICT) as root,
+        Opened(browser, f"{root}/panel.html", viewport={"width": 1400, "height": 900}) as strict,
+    ):
+        assert "VIOLATED" in strict.page.locator("main").inner_text()
+        assert visible(strict, "div.narrow svg") == 0  # one of the two drawings
+        fills = strict.page.evaluate(
+            "[...document.querySelectorAll('.figure path, .figure rect')].map(shape => getComputedStyle(shape).fill)"
+        )
+        assert "rgb(0, 0, 0)" not in fills
+        assert "rgb(15, 108, 189)" in fills
+
+
+def test_tables_are_sorted_by_their_numbers(browser: Any, folder: Path) -> None:
+    with Opened(browser, (folder / "panel.html").as_uri()) as opened:
+        table = opened.page.locator("#panel table")
+        for descending in (True, False):
+            table.locator("th button", has_text="mean").click()
+            values = [
+                float(value)
+                for value in table.locator("tbody td:nth-child(6) data").evaluate_all(
+                    "all => all.map(one => one.value)"
+                )
+            ]
+            assert values == sorted(values, reverse=descending)
+            assert len(values) == 3
+
+
+def test_what_is_pointed_at_says_its_numbers(browser: Any, folder: Path) -> None:
+    with Opened(browser, (folder / "violated.html").as_uri(), viewport={"width": 1400, "height": 900}) as opened:
+        place = opened.page.locator("#distances .wide .hint").first
+        said = place.locator("title").text_content()
+        place.hover()
+        assert opened.page.locator("#hint").inner_text() == said
+        assert "share at or above" in said
+
+
+def test_printed_it_is_a_document_with_numbered_pages(browser: Any, folder: Path) -> None:
+    with Opened(browser, (folder / "violated.html").as_uri()) as opened:
+        printed = opened.page.pdf(prefer_css_page_size=True)
+    pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+    assert 4 <= pages <= 16
+    assert re.search(rb"/MediaBox\s*\[\s*0 0 59[45](\.\d+)? 84[12]", printed)  # A4
+
+
+def test_ten_thousand_records_open_quickly(browser: Any, folder: Path) -> None:
+    with Opened(browser, (folder / "many.html").as_uri()) as opened:
+        timing = opened.page.evaluate("performance.getEntriesByType('navigation')[0].domInteractive")
+        assert timing < 5_000  # about 200 ms on a quiet machine
+        assert opened.page.evaluate("document.querySelectorAll('*').length") < 5_000
