@@ -90,8 +90,8 @@ class Report:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was odd about the oracle and its releases."""
-        return tuple(self.plain["notes"])
+        """What was odd about the oracle and its releases; with the vendor's texts where findings have predictions."""
+        return tuple((self.complete or self.plain)["notes"])
 
     @property
     def assumptions(self) -> tuple[str, ...]:

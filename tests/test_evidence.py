@@ -35,14 +35,17 @@ def test_every_file_is_named_with_what_was_checked(folder: Path) -> None:
         f"certificate.json (test report {certificate['id']}) follows from it; what it states of persons, dates and "
         "software fits to its checksums, and only a signature protects that from people",
         "run.json says what the test report says",
+        "report.html follows from it, except for calls and times, which are those of run.json",
     ]
 
 
 def test_files_that_are_not_there_are_named(folder: Path) -> None:
-    (folder / "certificate.json").unlink()
-    assert said(folder).splitlines()[-1] == (
-        "run.json was not checked: its dates, seconds, calls and versions are not in the journal"
-    )
+    for name in ("certificate.json", "report.html"):
+        (folder / name).unlink()
+    assert said(folder).splitlines()[-2:] == [
+        "run.json was not checked: its dates, seconds, calls and versions are not in the journal",
+        "there is no report.html",
+    ]
     for name in ("report.json", "summary.txt", "run.json", "present-look-1-0.npz"):
         (folder / name).unlink()
     assert said(folder).splitlines() == [
@@ -50,6 +53,7 @@ def test_files_that_are_not_there_are_named(folder: Path) -> None:
         "there is no summary.txt",
         "present-look-1-0.npz with draws of f(D): missing, and therefore not checked",
         "there is no certificate.json",
+        "there is no report.html",
     ]
 
 
