@@ -30,17 +30,19 @@ def test_every_file_is_named_with_what_was_checked(folder: Path) -> None:
     assert said(folder).splitlines() == [
         f"the journal's chain of hashes is intact, and every number of {folder / 'report.json'} follows from it",
         "summary.txt follows from it",
+        "report.html follows from it, except for calls and times, which are those of run.json",
         "the draws of f(D) in present-look-1-0.npz are those that the journal names",
         "run.json was not checked: its dates, seconds, calls and versions are not in the journal",
     ]
 
 
 def test_files_that_are_not_there_are_named(folder: Path) -> None:
-    for name in ("report.json", "summary.txt", "run.json", "present-look-1-0.npz"):
+    for name in ("report.json", "summary.txt", "report.html", "run.json", "present-look-1-0.npz"):
         (folder / name).unlink()
     assert said(folder).splitlines() == [
         "the journal's chain of hashes is intact, and there is no report in the folder",
         "there is no summary.txt",
+        "there is no report.html",
         "present-look-1-0.npz with draws of f(D): missing, and therefore not checked",
     ]
 
@@ -64,6 +66,42 @@ def test_raw_records_in_a_summary_are_said_not_to_be_checked(tmp_path: Path) -> 
     assert "summary.txt follows from it, except for the raw records that it shows (--reveal), which were" in said(
         tmp_path
     )
+
+
+def test_an_edited_page_is_refused(folder: Path) -> None:
+    path = folder / "report.html"
+    good = path.read_text()
+    for edited in (
+        good.replace("VIOLATED", "HOLDS", 1),
+        good.replace('value="0.1"', 'value="0.2"', 1),
+        good.replace("</main>", '<span class="raw">all is well</span></main>'),
+        good[:-1],
+        good + " ",
+    ):
+        assert edited != good
+        path.write_text(edited)
+        with pytest.raises(
+            harness.JournalError, match=r"report.html: not what the journal and run.json prove: byte \d+"
+        ):
+            check_folder(folder)
+
+
+def test_a_page_with_other_calls_than_run_json_is_refused(folder: Path) -> None:
+    run = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**run, "seconds": run["seconds"] + 1}))
+    with pytest.raises(harness.JournalError, match="report.html: not what the journal and run.json prove"):
+        check_folder(folder)
+
+
+def test_raw_records_on_a_page_are_said_not_to_be_checked_but_all_else_is(tmp_path: Path) -> None:
+    audit(chunks, out=tmp_path, reveal=True)
+    assert "report.html follows from it, except for the raw records that it shows (--reveal), which were" in said(
+        tmp_path
+    )
+    path = tmp_path / "report.html"
+    path.write_text(path.read_text().replace("VIOLATED", "HOLDS", 1))
+    with pytest.raises(harness.JournalError, match="report.html"):
+        check_folder(tmp_path)
 
 
 def test_other_draws_are_refused(folder: Path) -> None:

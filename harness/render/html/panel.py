@@ -63,8 +63,9 @@ def baselines(source: Source) -> Section | None:
         return None
     at = "baselines", "known"
     parts: list[Markup] = [
-        p("A distance says more beside two releases that need no ", term("anonymizer"), ", in grey: the data as it is "
-          "(nothing is hidden), and all ", term("quasi-identifier", "quasi-identifiers"), " suppressed (only the ",
+        p("A distance says more beside ", term("baselines"), ": two releases that need no ",
+          term("anonymizer"), ", in grey: the data as it is (nothing is hidden), and all ",
+          term("quasi-identifier", "quasi-identifiers"), " suppressed (only the ",
           term("secret", "secrets"), " are left). Releasing nothing at all would give 0 everywhere. "
           f"The same adversaries, the same {source.unit}s, chosen at random."),
     ]  # fmt: skip

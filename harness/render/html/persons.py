@@ -128,4 +128,12 @@ def _crowds(source: Source, place: int) -> Iterator[Markup]:
         caption = f"{heading}, of {len(known):,} {source.unit}s: {why}. What is 0 stands at the end of its axis."
         drawn = figure(heading, caption, horizontal, vertical, Dots(f"{source.unit}s", x, y), mark)
         yield element("figure", None, drawn, element("figcaption", None, caption))
-    yield p("Counted in the first ", term("draw"), " of ", term("f(D)"), ".", name="small")
+    yield p(
+        term("class size", "Class sizes"),
+        " are counted in the first ",
+        term("draw"),
+        " of ",
+        term("f(D)"),
+        ".",
+        name="small",
+    )
