@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from measure import MEANING_PAGE, with_measured_table
+from pages_certificate import certificate_page
 from pages_commands import commands_page, errors_page, glossary_page
 from pages_oracles import oracles_page
 from pages_python import python_page
@@ -29,6 +30,7 @@ DOCS = Path(__file__).parent
 REPORT_SCHEMA = DOCS.parent / "harness" / "report.schema.json"
 REFERENCE: dict[str, Callable[[], str]] = {
     "audit-toml": audit_file_page,
+    "certificate-json": certificate_page,
     "commands": commands_page,
     "errors": errors_page,
     "glossary": glossary_page,

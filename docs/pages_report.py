@@ -251,14 +251,15 @@ def report_page() -> str:
         "`harness.Report.load(path)` reads the file. How to read it as a person: "
         "[read a report](../how-to/read-a-report.md)."
     )
-    parts = [generated("report.json", intro), _part("report", schema)]
+    parts = [generated("report.json", intro), part_table("report", schema)]
     for name, part in schema["$defs"].items():
         if "properties" in part:
-            parts += [f"## {name}\n", f"{part['description']}\n", _part(name, part)]
+            parts += [f"## {name}\n", f"{part['description']}\n", part_table(name, part)]
     return "\n".join(parts)
 
 
-def _part(name: str, part: Mapping[str, Any]) -> str:
+def part_table(name: str, part: Mapping[str, Any]) -> str:
+    """The keys of one part as a table; each must be explained."""
     words = {**_comments(name), **WORDS.get(name, {})}
     rows = []
     for key, value in _keys(part):

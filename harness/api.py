@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -19,8 +19,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from harness.auditing.compile_certificate import compile_certificate
+from harness.auditing.compile_certificate import to_text as certificate_text
 from harness.auditing.config import bind, choose_adversaries, loaded
-from harness.auditing.journal import Journal, not_written
+from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY, write_text
+from harness.auditing.journal import Journal
+from harness.auditing.journal_facts import gather_facts
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
@@ -32,7 +36,7 @@ from harness.measuring.one_thread import environment_of_one_thread
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
 from harness.progress import with_progress
-from harness.report import RUN, Report
+from harness.report import Report
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.oracle import Oracle
@@ -40,9 +44,6 @@ from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
 from oracles import as_oracle
 from oracles.clients.isolated import ChildSettings
-
-JOURNAL, REPORT, SUMMARY, PAGE = "journal.jsonl", "report.json", "summary.txt", "report.html"
-LOG = "oracle.log"  # what a `python:` anonymizer printed and raised: it may hold raw rows
 
 
 def audit(
@@ -78,7 +79,7 @@ def audit(
     workers: int | str = 1,
     out: str | Path | None = None,  # folder to keep everything in, and to continue in after an interruption
     progress: bool | None = None,  # on standard error: a bar, or lines without a terminal (None: only on one)
-    reveal: bool = False,  # show raw records, and what was inferred about persons, in summary and page
+    reveal: bool = False,  # show raw records in the summary, and in the files what was inferred about each person
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
 
@@ -180,10 +181,11 @@ def run_audit(
     source: Mapping[str, Any] | None = None,
     progress: bool | None = None,
     reveal: bool = False,
+    statements: Mapping[str, Any] | None = None,  # of the auditor, for the test report
 ) -> Report:
     """Run an audit to its end and close the oracle, also after an error.
 
-    With `out`, its journal and report are there afterwards.
+    With `out`, its journal, its report and the test report are there afterwards.
     """
     started = time.time()
     records = RawRecords(plan.data) if reveal else None
@@ -199,7 +201,7 @@ def run_audit(
     report = Report.of(state, records)
     if out is not None:
         report = replace(report, run=description_of_run(started, oracle))
-        write_report(report, out, reveal=reveal)
+        report = write_report(report, out, statements or {}, reveal=reveal)
     return report
 
 
@@ -256,24 +258,20 @@ def description_of_run(started: float, oracle: Oracle) -> dict[str, Any]:
     }
 
 
-def write_report(report: Report, out: Path, *, reveal: bool) -> None:
-    """report.json, summary.txt, report.html, and run.json with what differs from run to run."""
-    _write_whole(out / REPORT, report.to_json())
-    _write_whole(out / SUMMARY, report.summary() + "\n")
-    _write_whole(out / RUN, json.dumps(report.run, indent=1) + "\n")
-    _write_whole(out / PAGE, report.render("html", reveal=reveal))
+def write_report(report: Report, out: Path, statements: Mapping[str, Any], *, reveal: bool) -> Report:
+    """report.json, summary.txt, run.json with what differs from run to run, the test report, and the page of them all.
 
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file completely or not at all, so that a reader never sees half of it."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise not_written(path, error) from None
+    Returns the report with its test report beside it.
+    """
+    write_text(out / REPORT, report.to_json())
+    write_text(out / SUMMARY, report.summary() + "\n")
+    write_text(out / RUN, json.dumps(report.run, indent=1) + "\n")
+    issued = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = gather_facts(out / JOURNAL, report.plain, report.to_json(), report.run or {}, statements, issued)
+    issued_report = replace(report, certificate=compile_certificate(report.plain, facts))
+    write_text(out / CERTIFICATE, certificate_text(issued_report.certificate or {}))
+    write_text(out / PAGE, issued_report.render("html", reveal=reveal))
+    return issued_report
 
 
 def versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,17 @@ from typing import Any
 import pandas as pd
 
 from harness.auditing.compile_report import FORMAT, compile_report
+from harness.auditing.confidential import withheld
 from harness.auditing.finding import Finding, from_plain
+from harness.auditing.folder import CERTIFICATE, RUN
 from harness.auditing.plan import Claim
 from harness.auditing.state import AuditState
 from harness.auditing.verdict import Outcome, Verdict
+from harness.auditing.verify import recompile_unfinished
 from harness.measuring.certificate import Certificate
 from harness.render import Beside, render, text
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Card
-
-RUN = "run.json"  # beside report.json: what differs from run to run
 
 Plain = dict[str, Any]
 
@@ -36,22 +37,34 @@ class Report:
 
     plain: Plain = field(repr=False)
     records: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False, compare=False)
+    complete: Plain | None = field(default=None, repr=False, compare=False)  # of an audit made in this process
     run: Plain | None = field(default=None, repr=False, compare=False)  # run.json: calls, seconds, versions
+    certificate: Plain | None = field(default=None, repr=False, compare=False)  # certificate.json: the test report
 
     @classmethod
     def of(cls, state: AuditState, records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None) -> Report:
-        """The report of an audit at its end; `records` are raw rows by person, to be shown on the page."""
-        return cls(compile_report(state), records or {})
+        """The report of an audit at its end; `records` are raw rows by person, to be shown on the page.
+
+        Without them nothing is revealed: what was inferred about a person is in `findings`, but in no file.
+        """
+        complete = compile_report(state)
+        return cls(withheld(complete) if records is None else complete, records or {}, complete)
+
+    @classmethod
+    def of_journal(cls, journal: Path) -> Report:
+        """What a journal proves so far; an audit that was interrupted has no verdict."""
+        complete = recompile_unfinished(journal)
+        return cls(withheld(complete), complete=complete)
 
     @classmethod
     def load(cls, path: str | Path) -> Report:
-        """What a run wrote as report.json, and beside it as run.json."""
+        """What a run wrote as report.json, and beside it as run.json and certificate.json."""
         path = Path(path)
         plain = _read(path)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             version = plain.get("format") if isinstance(plain, dict) else None
             raise InputError(f"{path}: a report of format {version!r}; this version reads format {FORMAT}")
-        return cls(plain, run=load_run(path.with_name(RUN)))
+        return with_files_beside(cls(plain), path.parent)
 
     @cached_property
     def claim(self) -> Claim:
@@ -69,8 +82,11 @@ class Report:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """By person, then adversary, then secret."""
-        return tuple(from_plain(entry, self.claim) for entry in self.plain["findings"])
+        """By person, then adversary, then secret.
+
+        Predictions are in those of an audit made in this process, and in those of a file that was to reveal them.
+        """
+        return tuple(from_plain(entry, self.claim) for entry in (self.complete or self.plain)["findings"])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -122,9 +138,12 @@ class Report:
         """The report in a format of `harness.render.RENDERERS`, such as "text" or "html".
 
         With `reveal` a page names what was inferred about persons, and shows what the anonymizer said and, where the
-        audit was run with reveal, raw records.
+        audit was run with reveal, raw records. report.json is what the audit was run to reveal.
         """
-        return render(self.plain, name, Beside(reveal, self.records if reveal else {}, self.run))
+        plain = self.plain
+        if name != "json":
+            plain = (self.complete or plain) if reveal else withheld(plain)
+        return render(plain, name, Beside(self.records if reveal else {}, self.run, self.certificate))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per person, adversary and secret."""
@@ -138,14 +157,18 @@ class Report:
         return self.summary()
 
 
-def load_run(path: Path) -> Plain | None:
-    """The content of run.json, if it is there."""
+def with_files_beside(report: Report, folder: Path) -> Report:
+    """The report with run.json and certificate.json of a folder, as far as they are there."""
+    return replace(report, run=_read_if_any(folder / RUN), certificate=_read_if_any(folder / CERTIFICATE))
+
+
+def _read_if_any(path: Path) -> Plain | None:
     if not os.path.lexists(path):
         return None
-    run = _read(path)
-    if not isinstance(run, dict):
-        raise InputError(f"{path}: not the description of a run: expected an object")
-    return run
+    content = _read(path)
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: not what a run writes: expected an object")
+    return content
 
 
 def _read(path: Path) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Oracle, Release
+from harness.vocabulary.private_files import open_private
 from harness.vocabulary.schema import Schema
 from oracles.middleware import Wrapper
 from oracles.wire.json_form import json_releases, read_releases
@@ -92,7 +93,7 @@ class Recording(Wrapper):
     def _write(self, line: bytes) -> None:
         """Appends a line in one piece, so that lines of several processes do not mix."""
         try:
-            with self.path.open("ab", buffering=0) as file:
+            with open(open_private(self.path, os.O_WRONLY | os.O_APPEND), "ab", buffering=0) as file:
                 file.write(line)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None

@@ -6,7 +6,6 @@ A function of the plan (as plain data) and the events alone: equal audits give e
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.auditing.confidential import plan_digest
 from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
@@ -37,7 +37,7 @@ Plain = dict[str, Any]
 
 
 def compile_report(state: AuditState) -> Plain:
-    """The report of an audit that has come to its end."""
+    """The complete report of an audit that has come to its end; `confidential.withheld` is what may be shown."""
     if state.profile is None or state.selected is None:
         raise JournalError("the audit had not begun to examine records; run the same command again to continue")
     if state.missing or state.closed is None:
@@ -93,12 +93,13 @@ def _compiled(state: AuditState, findings: Sequence[Finding], verdicts: dict[Pai
     results = [_result(spec, state, pair, groups[pair], verdict) for pair, verdict in verdicts.items()]
     return {
         "format": FORMAT,
+        "revealed": True,
         "verdict": _plain_verdict(overall(verdicts)),
         "results": results,
         "notes": _notes(state, results, _context(state)),
         "assumptions": _assumptions(spec, state, profile, selected, findings),
         "plan": json.loads(json.dumps(spec, sort_keys=True)),  # in the order in which the journal holds it
-        "plan_digest": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(),
+        "plan_digest": plan_digest(spec),
         "oracle": {
             "card": _plain_card(profile.card),
             "coupled": profile.coupled,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from harness.auditing import statements
 from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, SUBJECT, Option, is_as_expected, options_of
 from harness.auditing.plan import Claim, Plan
 from harness.measuring.adversary import Adversary, adversary_from, panel_named
@@ -23,7 +24,7 @@ from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
 
 PLAN = options_of(Plan)  # passed on to the Plan as they are
-OPTIONS = (*SUBJECT, *PLAN)
+OPTIONS = (*SUBJECT, *PLAN, *statements.OPTIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class AuditFile:
     address: str
     options: dict[str, Any]  # of the oracle, as they are written: its files are relative to the folder of `path`
     workers: int | str
+    statements: dict[str, Any] = field(default_factory=dict)  # what the auditor states: the section [evidence]
 
 
 def load(path: str | Path) -> AuditFile:
@@ -80,6 +82,8 @@ def _check(content: Mapping[str, Any]) -> None:
         if not isinstance(options, dict):
             raise InputError(f"{section} must be a section [{section}], not {options!r}")
         _check_keys(f"[{section}]", options, {name: option.expected for name, option in known[section].items()})
+    for table in content.get(statements.EVIDENCE, {}).get("accepted", ()):
+        _check_keys("[[evidence.accepted]]", table, statements.ACCEPTED_KEYS)
     for section, options in known.items():
         for option in options.values():
             if option.required and option.name not in content.get(section, {}):
@@ -122,7 +126,8 @@ def _build(path: Path, content: Mapping[str, Any]) -> AuditFile:
         **dict(options_of_plan(content)),
     )
     oracle = content["oracle"]
-    return AuditFile(path, plan, oracle["address"], oracle.get("options", {}), run.get("workers", 1))
+    evidence = statements.stated(content.get(statements.EVIDENCE, {}))
+    return AuditFile(path, plan, oracle["address"], oracle.get("options", {}), run.get("workers", 1), evidence)
 
 
 def options_of_plan(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

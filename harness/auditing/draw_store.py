@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from harness.auditing.journal import not_written
 from harness.vocabulary.errors import JournalError
+from harness.vocabulary.private_files import open_private
 from harness.vocabulary.table import Cells, Table
 
 UNREADABLE = (
@@ -69,7 +70,7 @@ def _write(path: Path, tables: Sequence[Table]) -> None:
             arrays[f"{draw}.{position}.codes"] = cells.codes
     partial = path.with_name(path.name + ".partial")
     try:
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with open(open_private(partial, os.O_WRONLY | os.O_TRUNC), "wb") as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())

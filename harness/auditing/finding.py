@@ -39,10 +39,10 @@ class Finding:
     drawn: int = 1  # of all looks, a side
     look: int = 1  # number of the look (1, 2, …) that produced it
     row: RowName | None = None  # row of the source that has this distance, and that the vectors are of
-    present: Vector | None = ()  # M(qⁱ), the mean when there are draws; None where a large report left it out
+    present: Vector | None = ()  # M(qⁱ), the mean when there are draws; None: not revealed, or of a large report
     absent: Vector | None = ()  # M⁻ⁱ(qⁱ)
     per_value: Vector | None = ()
-    changed: bool = False  # the adversary's most likely value is another one without her
+    changed: bool | None = False  # the adversary's most likely value is another one without her; None: not revealed
     floor: float | None = None
     delta_at_epsilon: Limits | None = None
     epsilon_at_delta: Limits | None = None

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Self
 
 from harness.auditing.plain_differences import plain_differences
 from harness.vocabulary.errors import JournalError, why_not_written
+from harness.vocabulary.private_files import make_private_folder, open_private
 
 Entry = dict[str, Any]
 START = "0" * 64
@@ -34,15 +35,16 @@ class Journal:
         """Open or begin the journal of `owner`; `entries` is what it held before."""
         self.path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")  # noqa: SIM115
+            make_private_folder(path.parent)
+            self._file: BinaryIO = open(open_private(path, os.O_RDWR), "r+b")  # noqa: SIM115
         except OSError as error:
             raise JournalError(why_not_written(path, error)) from None
         self._synced = time.monotonic()
         try:
             self._take()
             content = self._file.read()
-            self.entries, self._chain, whole = _intact(path, content)
+            self.entries, links, whole = _intact(path, content)
+            self._chain = links[-1] if links else START
             if not self.entries and not _may_be_ours(content):
                 raise JournalError(f"{path}: this file is no journal; choose another --out, or move the file away")
             self._file.truncate(whole)
@@ -128,19 +130,26 @@ def incomplete_bytes(path: Path) -> int:
 
 def entries(path: Path) -> Iterator[Entry]:
     """Everything a journal holds, its owner first, after the whole chain was checked."""
+    for _, entry in linked_entries(path):
+        yield entry
+
+
+def linked_entries(path: Path) -> Iterator[tuple[str, Entry]]:
+    """The same with the link of each line; that of the last line is the head of the journal."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
-    intact, _, _ = _intact(path, content)
+    intact, links, _ = _intact(path, content)
     if not intact:
         raise JournalError(f"{path}: holds no entries")
-    yield from intact
+    yield from zip(links, intact, strict=True)
 
 
-def _intact(path: Path, content: bytes) -> tuple[list[Entry], str, int]:
-    """The entries, the last link of the chain, and how many bytes are whole lines."""
+def _intact(path: Path, content: bytes) -> tuple[list[Entry], list[str], int]:
+    """The entries, the links of the chain, and how many bytes are whole lines."""
     intact: list[Entry] = []
+    links: list[str] = []
     chain, whole = START, 0
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):  # what follows the last newline is torn
         body, link = line[len(OPEN) : -len(CLOSE) - len(START)], line[-len(START) - 2 : -2].decode("ascii", "replace")
@@ -148,8 +157,9 @@ def _intact(path: Path, content: bytes) -> tuple[list[Entry], str, int]:
         if chain != link or line != _line(body, link):  # the very bytes: 0.30 is not 0.3
             raise _broken(path, number)
         intact.append(_entry(path, number, body))
+        links.append(chain)
         whole += len(line) + 1
-    return intact, chain, whole
+    return intact, links, whole
 
 
 def _entry(path: Path, number: int, body: bytes) -> Entry:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import date
 from typing import Any
 
 NUMBER, WHOLE, TEXT, TRUTH = "a number", "a whole number", "a text", "true or false"
 TEXTS, TABLE = "a text or a list of texts", "a table"
 TEXT_OR_TABLE, ALL_OR_WHOLE = "a text or a table", '"all" or a whole number'
 WHOLE_OR_TEXT = "a whole number or a text"
+DATE, TABLES = "a date such as 2026-03-31, without quotes", "a list of tables"
 
 
 @dataclass(frozen=True)
@@ -89,4 +91,6 @@ def is_as_expected(expected: str, value: Any) -> bool:
         TEXT_OR_TABLE: isinstance(value, str | dict),
         ALL_OR_WHOLE: value == "all" or whole,
         WHOLE_OR_TEXT: whole or isinstance(value, str),
+        DATE: isinstance(value, date),
+        TABLES: isinstance(value, list) and all(isinstance(item, dict) for item in value),
     }[expected]

@@ -1,27 +1,25 @@
 """What a journal proves by itself: its chain, and every number of the report. Asks no oracle and needs no data.
 
-The report is compiled again from the journal and compared leaf by leaf. Where chance plays no part the journal holds
-both predictions, and each distance must be, bit for bit, the one between them.
+The report is compiled again from the journal and compared leaf by leaf, after every number of the journal that follows
+from others in it was derived once more (`derived_numbers`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness.auditing.compile_report import compile_report, compile_unfinished
+from harness.auditing.confidential import withheld
+from harness.auditing.derived_numbers import require_derived
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
-from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, from_entry
+from harness.auditing.events import Drawn, from_entry
 from harness.auditing.journal import entries
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.auditing.state import AuditState
-from harness.measuring.divergence import Divergence, divergence_named
-from harness.measuring.estimate import compare
 from harness.vocabulary.errors import InputError, JournalError
 
 MOST_DIFFERENCES = 5  # named in an error
@@ -39,7 +37,7 @@ IMPOSSIBLE = (
 
 
 def recompile(journal: Path) -> dict[str, Any]:
-    """The report that follows from a journal whose chain of hashes is intact."""
+    """The complete report that follows from a journal whose chain of hashes is intact."""
     return _compile(journal, compile_report)
 
 
@@ -55,7 +53,7 @@ def _is_finished(state: AuditState) -> bool:
 def _compile(journal: Path, compiled: Callable[[AuditState], dict[str, Any]]) -> dict[str, Any]:
     owner, *lines = entries(journal)
     try:
-        proven = _with_proven_distances(owner["plan"], map(from_entry, lines))
+        proven = require_derived(owner["plan"], map(from_entry, lines))
         return compiled(AuditState.fold(owner["plan"], proven))
     except JournalError as error:
         raise error.within(str(journal)) from None
@@ -83,58 +81,31 @@ def _impossible(journal: Path, error: Exception) -> JournalError:
     return JournalError(f"{journal}: holds what no audit writes ({why:.200}); the journal cannot be trusted")
 
 
-def _with_proven_distances(spec: Mapping[str, Any], events: Iterable[Event]) -> Iterator[Event]:
-    """The same events, if every exact distance is that of its two predictions; of distances of ours, not a user's."""
-    divergences = [_divergence(one, secret) for one, secret in zip(spec["divergence"], spec["secrets"], strict=True)]
-    exact: tuple[bool, ...] = ()
-    for event in events:
-        if isinstance(event, Selected):
-            exact = event.exact
-        elif isinstance(event, Examined):
-            for one in event.measurements:
-                if exact[one.adversary] and one.failure is None:
-                    _require_proven(event.person, one, divergences[one.secret])
-        yield event
-
-
-def _require_proven(person: int, measurement: Measurement, divergence: Divergence | None) -> None:
-    if divergence is None:
-        return
-    present, absent = (np.array([side]) for side in (measurement.present, measurement.absent))
-    proven = compare(divergence, present, absent, alpha=0.0, coupled=True, exact=True).distance
-    if proven != measurement.distance:
-        raise JournalError(
-            f"the distance of person {person} is {measurement.distance!r}, but her two predictions lie {proven!r} "
-            "apart; the journal cannot be trusted"
-        )
-
-
-def _divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) -> Divergence | None:
-    """The divergence that a plan names, made again from its declaration; None if it was given as an object."""
-    if not str(declared["identity"].get("class", "")).startswith("harness."):
-        return None
-    try:
-        divergence = divergence_named(declared["declared"]).for_values(tuple(secret["values"]))
-    except InputError:  # the parameters of an object, which no name declares
-        return None
-    return divergence if divergence.spec() == declared["identity"]["spec"] else None
-
-
 def verify_report(journal: Path, report: Path) -> dict[str, Any]:
     """The report that the journal proves; the file must say the same in every leaf, and nothing else."""
-    proven = recompile(journal)
-    written = json.dumps(proven, allow_nan=False) + "\n"
+    return require_report(recompile(journal), report)
+
+
+def require_report(complete: dict[str, Any], report: Path) -> dict[str, Any]:
+    """What the file says, which must follow from the complete report: all of it, or all but what is confidential."""
     try:
         text = report.read_text(encoding="utf-8")
-        if text == written:  # byte for byte what a run writes
-            return proven
-        different = list(differences(_with_spelled_numbers(text), _with_spelled_numbers(written)))
+        forms = withheld(complete), complete
+        different = [differing_leaves(text, json.dumps(form, allow_nan=False) + "\n") for form in forms]
     except (OSError, ValueError, RecursionError) as error:
         raise JournalError(f"{report}: cannot be read as a report: {error}") from None
-    if different:
-        more = f" (and {len(different) - MOST_DIFFERENCES} more)" if len(different) > MOST_DIFFERENCES else ""
-        raise JournalError(f"{report}: not what the journal proves: {'; '.join(different[:MOST_DIFFERENCES])}{more}")
-    return proven
+    if "" not in different:
+        raise JournalError(f"{report}: not what the journal proves: {min(different, key=len)}")
+    return forms[different.index("")]
+
+
+def differing_leaves(text: str, proven: str) -> str:
+    """The first places at which a JSON text is not the proven one, in words; empty if they are the same."""
+    if text == proven:  # byte for byte what a run writes
+        return ""
+    different = list(differences(_with_spelled_numbers(text), _with_spelled_numbers(proven)))
+    more = f" (and {len(different) - MOST_DIFFERENCES} more)" if len(different) > MOST_DIFFERENCES else ""
+    return "; ".join(different[:MOST_DIFFERENCES]) + more
 
 
 def _with_spelled_numbers(text: str) -> Any:

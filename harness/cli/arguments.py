@@ -65,7 +65,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     where = "instead of the file's: a number, a Dask scheduler (tcp://host:8786), or local:N"
     command.add_argument("--workers", "--cluster", type=_workers, metavar="N|ADDRESS", help=where)
     command.add_argument(
-        "--reveal", action="store_true", help="show raw records and inferred values in summary and page"
+        "--reveal", action="store_true", help="show raw records, predictions and the vendor's texts in the files"
     )
     command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
     command.set_defaults(perform="audits:run")
@@ -81,7 +81,24 @@ def _verify(command: argparse.ArgumentParser) -> None:
         "the verdict, use the exit code of `harness run`, or the last line that verify prints."
     )
     command.add_argument("folder", type=Path, help="the --out folder of a run")
+    command.add_argument(
+        "--key", type=Path, metavar="PUBLIC.pem", help="public key of the signer: checks the signature"
+    )
+    kept = "head of the journal as the run printed it: checks that the journal is still that one"
+    command.add_argument("--head", metavar="LINK", help=kept)
     command.set_defaults(perform="audits:verify")
+
+
+def _sign(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "To make a key: openssl genpkey -algorithm ed25519 -out KEY.pem; openssl pkey -in KEY.pem -pubout -out "
+        "PUBLIC.pem. Needs the package cryptography: pip install 'anonymizer-harness[sign]'."
+    )
+    command.add_argument("folder", type=Path, help="the --out folder of a finished run")
+    command.add_argument("--key", type=Path, required=True, metavar="KEY.pem", help="private Ed25519 key, PEM")
+    secret = "environment variable with the passphrase of an encrypted key"
+    command.add_argument("--passphrase-env", metavar="NAME", help=secret)
+    command.set_defaults(perform="signing:sign")
 
 
 def _report(command: argparse.ArgumentParser) -> None:
@@ -123,6 +140,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "plan": ("check an audit.toml, and say what the audit will cost", _plan),
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
+    "sign": ("check a finished audit and sign its journal, plan and reports", _sign),
     "report": ("print the report of a finished or interrupted audit in another format", _report),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),

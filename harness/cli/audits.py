@@ -7,21 +7,24 @@ import json
 import os
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import oracles
-from harness.api import JOURNAL, LOG, PAGE, REPORT, child_settings, oracle_log, run_audit
+from harness.api import child_settings, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
+from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, PAGE, REPORT
 from harness.auditing.journal import entries
-from harness.auditing.verify import recompile_unfinished
+from harness.auditing.journal_facts import head_of
 from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
 from harness.render.text import counted
 from harness.report import Report
+from harness.signing.keys import load_verifying_key
 from harness.vocabulary.errors import HarnessError, InputError, JournalError
 from harness.vocabulary.oracle import Oracle
 
@@ -68,8 +71,9 @@ def run(chosen: argparse.Namespace) -> int:
     start = time.monotonic()
     try:
         report = run_audit(
-            file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal
-        )
+            file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal,
+            statements=file.statements,
+        )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
@@ -78,6 +82,9 @@ def run(chosen: argparse.Namespace) -> int:
     if not chosen.quiet:
         number = counted(len(report.findings), "finding")
         tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / PAGE}")
+        tell(f"head of the journal, to keep: {head_of(out / JOURNAL)}")
+        if (out / ATTESTATION).exists():
+            tell(f"{out / ATTESTATION} is the signature of an earlier run; remove it and sign anew")
         _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
 
@@ -104,21 +111,26 @@ def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:
 
 def verify(chosen: argparse.Namespace) -> int:
     """Prove the report from the journal; 0 if every number follows from it, whatever the verdict."""
-    evidence = check_folder(chosen.folder)
-    print("\n".join([*evidence.lines, str(evidence.report.verdict)]))
+    key = None if chosen.key is None else load_verifying_key(chosen.key)
+    evidence = check_folder(chosen.folder, key, chosen.head)
+    print("\n".join([*evidence.lines, f"the head of the journal is {evidence.head}", str(evidence.report.verdict)]))
     return 0
 
 
-def _report_of(folder: Path) -> Report:
-    """What a run wrote; of an interrupted one what its journal says so far, which has no verdict."""
-    if os.path.lexists(folder / REPORT) or not (folder / JOURNAL).exists():
-        return Report.load(folder / REPORT)
-    return Report(recompile_unfinished(folder / JOURNAL))
+def _report_of(folder: Path, *, reveal: bool) -> Report:
+    """What a run wrote; of an interrupted one what its journal says so far, which has no verdict.
+
+    What a run did not reveal is in its journal.
+    """
+    if not os.path.lexists(folder / REPORT) and (folder / JOURNAL).exists():
+        return Report.of_journal(folder / JOURNAL)
+    written = Report.load(folder / REPORT)
+    return replace(written, complete=Report.of_journal(folder / JOURNAL).complete) if reveal else written
 
 
 def report(chosen: argparse.Namespace) -> int:
     """The report of a finished audit, or what an interrupted one has measured so far, in another format."""
-    page = _report_of(chosen.folder).render(chosen.format, reveal=chosen.reveal)
+    page = _report_of(chosen.folder, reveal=chosen.reveal).render(chosen.format, reveal=chosen.reveal)
     if chosen.output is None:
         print(page, end="")
         return 0

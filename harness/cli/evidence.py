@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.api import JOURNAL, LOG, PAGE, REPORT, SUMMARY
+from harness.auditing.confidential import withheld
+from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY
 from harness.auditing.journal import incomplete_bytes
-from harness.auditing.verify import recompile, stored_draws, verify_report
-from harness.report import RUN, Report, load_run
-from harness.vocabulary.errors import JournalError
+from harness.auditing.journal_facts import head_of
+from harness.auditing.verify import recompile, require_report, stored_draws
+from harness.auditing.verify_certificate import require_certificate, require_run
+from harness.report import Report, with_files_beside
+from harness.signing.envelope import LARGEST, opened
+from harness.signing.keys import VerifyingKey
+from harness.signing.statement import require_statement
+from harness.vocabulary.errors import InputError, JournalError
 
 RAW = "   {"  # how the raw rows in a line of a summary begin
 PLACE_OF_A_ROW = {"raw": "record"}
@@ -23,22 +29,35 @@ class Evidence:
     """The report that a journal proves, and what was found about each file."""
 
     report: Report
+    head: str  # of the journal
     lines: tuple[str, ...]
 
 
-def check_folder(folder: Path) -> Evidence:
-    """Everything in a folder that can be checked; a file that says something else is a JournalError."""
+def check_folder(folder: Path, key: VerifyingKey | None = None, head: str | None = None) -> Evidence:
+    """Everything in a folder that can be checked; a file that says something else is a JournalError.
+
+    A public key checks the signature, a head that was kept since the run that the journal is still that one.
+    """
     journal, path = folder / JOURNAL, folder / REPORT
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
-    report = Report(verify_report(journal, path) if there else recompile(journal))
+    complete = recompile(journal)
+    _require_head(journal, head)
+    report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
     proven = f"every number of {path} follows from it" if there else "there is no report in the folder"
-    lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report)]
-    lines += [_page(folder / PAGE, replace(report, run=load_run(folder / RUN))), *_draws(journal)]
-    if os.path.lexists(folder / RUN):
-        lines.append(f"{RUN} was not checked: its dates, seconds, calls and versions are not in the journal")
+    lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
+    lines += [*_certificate(folder, report), _page(folder / PAGE, with_files_beside(report, folder))]
+    lines += _attestation(folder, report, key)
     if os.path.lexists(folder / LOG):
         lines.append(f"{LOG} was not checked: it is what the anonymizer printed, and may hold raw rows")
-    return Evidence(report, tuple(lines))
+    return Evidence(report, head_of(journal), tuple(lines))
+
+
+def _require_head(journal: Path, head: str | None) -> None:
+    if head is not None and head != head_of(journal):
+        raise JournalError(
+            f"{journal}: its head is {head_of(journal)}, not {head!r:.80}: something was added since, or it is another "
+            "journal"
+        )
 
 
 def _integrity(journal: Path) -> str:
@@ -62,7 +81,7 @@ def _summary(path: Path, report: Report) -> str:
         return f"{path.name} follows from it"
     if any(RAW in line for line in written):
         everybody = {finding.person: [PLACE_OF_A_ROW] for finding in report.findings}
-        proven = _encoded(Report(report.plain, everybody)).splitlines()
+        proven = _encoded(Report(report.complete or report.plain, everybody)).splitlines()
     for number, line in enumerate(proven, start=1):
         found = written[number - 1] if number <= len(written) else ""
         before, shows_a_row, after = line.partition(f"   {PLACE_OF_A_ROW}")
@@ -127,3 +146,50 @@ def _draws(journal: Path) -> Iterator[str]:
         yield f"the draws of f(D) in {', '.join(checked)} are those that the journal names"
     if missing:
         yield f"{', '.join(missing)} with draws of f(D): missing, and therefore not checked"
+
+
+def _certificate(folder: Path, report: Report) -> Iterator[str]:
+    """The test report, and run.json, of which the test report holds all."""
+    path, run = folder / CERTIFICATE, folder / RUN
+    if not os.path.lexists(path):
+        yield f"there is no {path.name}"
+        if os.path.lexists(run):
+            yield f"{RUN} was not checked: its dates, seconds, calls and versions are not in the journal"
+        return
+    certificate = require_certificate(path, folder / JOURNAL, report.plain, report.to_json())
+    yield (
+        f"{path.name} (test report {certificate['id']}) follows from it; what it states of persons, dates and software "
+        "fits to its checksums, and only a signature protects that from people"
+    )
+    if os.path.lexists(run):
+        require_run(run, certificate)
+        yield f"{RUN} says what the test report says"
+
+
+def _attestation(folder: Path, report: Report, key: VerifyingKey | None) -> Iterator[str]:
+    path = folder / ATTESTATION
+    if key is None:
+        if os.path.lexists(path):
+            yield f"{path.name} was not checked: name the public key of the signer with --key PUBLIC.pem"
+        return
+    if not os.path.lexists(path):
+        raise InputError(f"{path}: is not there; this audit was not signed, so no key can verify it")
+    try:
+        statement = require_statement(opened(_text(path), key), folder, report.plain)
+    except JournalError as error:
+        raise error.within(str(path)) from None
+    signed = ", ".join(subject["name"] for subject in statement["subject"])
+    yield f"{path.name} is the signature of {signed}, made with the key {key.id}"
+
+
+def _text(path: Path) -> str:
+    """A small file as text, its bytes as they are."""
+    try:
+        content = path.read_bytes()
+        if len(content) > LARGEST:
+            raise JournalError(f"larger than {LARGEST} bytes, so it is no signature")
+        return content.decode()
+    except OSError as error:
+        raise JournalError(f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise JournalError(f"cannot be read as text: {error}") from None

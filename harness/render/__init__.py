@@ -17,14 +17,11 @@ Plain = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Beside:
-    """What a page may show beside the report.
+    """What a page may show beside the report; what the report itself reveals is decided before."""
 
-    Without `reveal` no value that was inferred about a person and no free text of the anonymizer is on a page.
-    """
-
-    reveal: bool = False
     records: Mapping[int, Sequence[Plain]] = field(default_factory=dict)  # raw rows by person, where they are at hand
     run: Plain | None = None  # the content of run.json: calls, seconds, versions; nothing proves it
+    certificate: Plain | None = None  # the content of certificate.json: the test report
 
 
 @dataclass(frozen=True)
@@ -53,10 +50,18 @@ def _html(report: Plain, beside: Beside) -> str:
     return page(report, beside)
 
 
-def _markdown(report: Plain, beside: Beside) -> str:
+def _markdown(report: Plain, _: Beside) -> str:
     from harness.render.markdown import markdown
 
-    return markdown(report, beside)
+    return markdown(report)
+
+
+def _certificate(_: Plain, beside: Beside) -> str:
+    from harness.render.certificate import text
+
+    if beside.certificate is None:
+        raise InputError("there is no certificate.json beside the report; a finished `harness run` writes it")
+    return text(beside.certificate) + "\n"
 
 
 def _json(report: Plain, _: Beside) -> str:
@@ -68,6 +73,7 @@ RENDERERS: dict[str, Renderer] = {
     "details": Renderer("all numbers, notices and assumptions", _details),
     "html": Renderer("a page for a browser, with figures, and for print", _html),
     "md": Renderer("Markdown, for an issue or a merge request", _markdown),
+    "certificate": Renderer("the test report: who, what, how, risks, limits, digests", _certificate),
     "json": Renderer("the content of report.json", _json),
 }
 

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from harness.render import Beside, Plain
+from harness.render import Plain
 from harness.render.text import (
     brief,
     counted,
@@ -19,7 +19,6 @@ from harness.render.text import (
     meaning,
     moving_most,
     next_step,
-    notes_to_show,
     printable,
     result_of,
     share_in_words,
@@ -36,9 +35,8 @@ def plainly(text: str) -> str:
     return SPECIAL.sub(r"\\\1", html.escape(printable(text), quote=False))
 
 
-def markdown(report: Plain, beside: Beside | None = None) -> str:
+def markdown(report: Plain) -> str:
     """The page."""
-    shown = beside or Beside()
     verdict = report["verdict"]
     result = result_of(report, verdict["adversary"], verdict["secret"])
     blocks = [
@@ -54,7 +52,7 @@ def markdown(report: Plain, beside: Beside | None = None) -> str:
         f"## {unit_of(report).capitalize()}s that move it most",
         _worst(report, result),
         "## Noticed",
-        _list(map(plainly, notes_to_show(report, reveal=shown.reveal))) or "Nothing odd\\.",
+        _list(map(plainly, report["notes"])) or "Nothing odd\\.",
         "## Assumed",
         _list(map(plainly, report["assumptions"])),
     ]

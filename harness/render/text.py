@@ -66,16 +66,6 @@ def headline(report: Plain) -> str:
     return "NO VERDICT" if "unfinished" in report else str(report["verdict"]["outcome"]).upper()
 
 
-def notes_to_show(report: Plain, *, reveal: bool) -> list[str]:
-    """What was noticed; texts of the anonymizer itself only where they were asked for."""
-    notes = [str(note) for note in report["notes"]]
-    if reveal:
-        return notes
-    own = [note for note in notes if not note.startswith(ORACLE_SAYS)]
-    hidden = len(notes) - len(own)
-    return [*own, f"the anonymizer sent {counted(hidden, 'text')} of its own (--reveal shows them)"] if hidden else own
-
-
 def result_of(report: Plain, adversary: str, secret: str) -> Plain:
     """The results of one adversary and secret."""
     result: Plain = next(one for one in report["results"] if (one["adversary"], one["secret"]) == (adversary, secret))

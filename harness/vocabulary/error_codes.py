@@ -31,7 +31,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "Correct what the message names. It says what was expected.",
     ),
     ErrorCode(
-        "E201", "audit.toml cannot be used", InputError, ("harness.auditing.config",),
+        "E201", "audit.toml cannot be used", InputError, ("harness.auditing.config", "harness.auditing.statements"),
         "The file is not there, is not TOML, lacks a required key, has a key that does not exist, or a value of the "
         "wrong type. The message names the section and the key, and the nearest valid name.",
         "Compare the key with the reference of audit.toml. `harness plan audit.toml` checks the file again without "
@@ -158,6 +158,14 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "`harness explain` without a name lists all of them.",
     ),
     ErrorCode(
+        "E220", "An audit cannot be signed", InputError,
+        ("harness.signing", "harness.cli.signing", "harness.cli.evidence"),
+        "The package cryptography is not installed, a key cannot be read, is not Ed25519 or may be read by others, "
+        "the audit is not finished, or it is signed already or not at all.",
+        "Make a key with `openssl genpkey -algorithm ed25519 -out KEY.pem`, and its public part with `openssl pkey -in "
+        "KEY.pem -pubout -out PUBLIC.pem`. Sign with the first, verify with the second.",
+    ),
+    ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,
         "The anonymizer, or the way to it, failed. No more specific code fits.",
         "Ask the vendor with the message at hand. What was measured is kept; the same command continues.",
@@ -230,6 +238,13 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "There is no journal, so that nothing was audited in this folder; or it belongs to another plan or another "
         "anonymizer, is used by another run, was changed, or cannot be written.",
         "Use another `--out` folder for another plan. Wait for the other run to end. Free space if the disk is full.",
+    ),
+    ErrorCode(
+        "E402", "The signature does not fit", JournalError, ("harness.signing",),
+        "attestation.json was made with another key, is of another audit, was changed, or a file that was signed was "
+        "changed or is missing. The message says which.",
+        "Get the folder again from whoever signed it, and the public key from a source that you trust. After running "
+        "an audit again, remove attestation.json and sign anew.",
     ),
     ErrorCode(
         "E500", "Worker processes were lost", HarnessError, ANYWHERE,

@@ -35,7 +35,17 @@ from harness.vocabulary.values import (
 
 Floats = npt.NDArray[np.float64]
 WEIGHT_NAMES = ("count", "weight", "weights", "frequency", "freq")
+VENDOR_SAYS, ADDS_COLUMN = "the oracle says: ", "the release adds column "  # notes with texts that the vendor chose
 NOT_ON_THE_SIMPLEX = 1e-6  # how far a row of predictions may sum away from 1
+
+
+def without_vendor_text(note: str) -> str:
+    """A note about releases without what the vendor wrote freely; others as they are."""
+    if note.startswith(VENDOR_SAYS):
+        return "the oracle says something about its releases; --reveal shows it"
+    if note.startswith(ADDS_COLUMN):
+        return "the release adds a column, which the data did not have; --reveal shows its name"
+    return note
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +238,7 @@ class Reader:
         """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
         require_columns(self.data.schema, table)
         weights, notes = self._weights(table)
-        notes += [f"the oracle says: {note}" for note in table.notes]
+        notes += [f"{VENDOR_SAYS}{note}" for note in table.notes]
         usable = np.ones(table.rows, dtype=bool) if weights is None else weights > 0
         kept = slice(None) if usable.all() else usable
         sensitive = []
@@ -251,7 +261,7 @@ class Reader:
         name = declared
         if name is None:
             name = next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
-        notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
+        notes = [f"{ADDS_COLUMN}{other!r}, which the data did not have" for other in extra if other != name]
         if not name:  # "" declares that no column is a weight
             return None, notes
         weights = _numbers(name, table.column(name), is_declared=declared is not None)

@@ -27,6 +27,7 @@ from typing import IO, Any
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import HarnessError, InputError, OracleError, why_not_written
 from harness.vocabulary.oracle import Ask, Card, Release
+from harness.vocabulary.private_files import make_private_folder, open_private
 
 BOOT = (  # the child's first words; not by PYTHONPATH, which the programs that an anonymizer starts would inherit
     "import json, sys; number, sys.path[:] = int(sys.argv[1]), json.loads(sys.argv[2]); sys.argv[1:] = []; "
@@ -287,8 +288,8 @@ class _Log:
             return self._file
         try:
             self._made = [folder for folder in (self.path.parent, *self.path.parent.parents) if not folder.exists()]
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            number = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            make_private_folder(self.path.parent)
+            number = open_private(self.path, os.O_WRONLY | os.O_APPEND)
         except OSError as error:
             raise InputError(why_not_written(self.path, error)) from None
         self._file = os.fdopen(number, "ab", buffering=0)

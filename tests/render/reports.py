@@ -34,30 +34,32 @@ def noisy(df: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 @functools.cache
-def _plain(name: str) -> Plain:
+def _plain(name: str) -> Plain | None:
     if name == "violated":
-        return audit(identity).to_dict()
+        return audit(identity).complete
     if name == "holds":
-        return audit(suppressing).to_dict()
+        return audit(suppressing).complete
     if name == "inconclusive":
-        return audit(suppressing, records=10).to_dict()
+        return audit(suppressing, records=10).complete
     if name == "randomized":
-        return audit(noisy, table(10), randomized=True, draws=30).to_dict()
+        return audit(noisy, table(10), randomized=True, draws=30).complete
     if name == "persons":
         people = table(24).assign(who=[f"p{row // 2}" for row in range(24)])
-        return audit(identity, people, person="who").to_dict()
+        return audit(identity, people, person="who").complete
     assert name == "panel"
     return audit(
         identity, adversaries=[{}, {"model": "conditional"}, {"model": "tree", "encoder": "bounds-hot"}]
-    ).to_dict()
+    ).complete
 
 
 KINDS = ("violated", "holds", "inconclusive", "randomized", "persons", "panel")
 
 
 def report(name: str) -> Plain:
-    """The plain data of one small audit, to be changed as a test likes."""
-    return copy.deepcopy(_plain(name))
+    """The complete plain data of one small audit, to be changed as a test likes."""
+    complete = copy.deepcopy(_plain(name))
+    assert complete is not None
+    return complete
 
 
 def with_findings(plain: Plain, count: int) -> Plain:

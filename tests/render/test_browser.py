@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from harness.render import Beside
 from harness.render.html import page
 from harness.render.text import printable
 from tests.render.browser import STRICT, needs_browser, running, served
@@ -20,9 +19,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "holds": lambda: page(report("holds")),
     "randomized": lambda: page(report("randomized")),
     "persons": lambda: page(report("persons")),
-    "panel": lambda: page(report("panel"), Beside(reveal=True)),
-    "hostile": lambda: page(hostile(report("panel")), Beside(reveal=True)),
-    "endless": lambda: page(hostile(report("panel"), ENDLESS), Beside(reveal=True)),
+    "panel": lambda: page(report("panel")),
+    "hostile": lambda: page(hostile(report("panel"))),
+    "endless": lambda: page(hostile(report("panel"), ENDLESS)),
     "many": lambda: page(with_findings(report("violated"), 10_000)),
 }
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from harness.render import Beside
+from harness.auditing.confidential import withheld
 from harness.render.markdown import markdown, plainly
 from harness.render.text import printable
 from tests.render.reports import HOSTILE, KINDS, hostile, report
@@ -28,7 +28,7 @@ def test_escaped_text_is_read_back_as_it_was() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_names_make_no_link_no_html_and_no_column(kind: str) -> None:
     plain = hostile(report(kind))
-    text = markdown(plain, Beside(reveal=True))
+    text = markdown(plain)
     assert "<" not in text
     assert re.search(r"(?<!\\)\[", text) is None
     assert re.search(r"(?<!\\)`", text) is None
@@ -39,5 +39,5 @@ def test_hostile_names_make_no_link_no_html_and_no_column(kind: str) -> None:
 
 def test_texts_of_the_anonymizer_are_shown_only_where_they_were_asked_for() -> None:
     plain = {**report("violated"), "notes": ["the oracle says: Anna"]}
-    assert "Anna" not in markdown(plain)
-    assert "Anna" in markdown(plain, Beside(reveal=True))
+    assert "Anna" not in markdown(withheld(plain))
+    assert "Anna" in markdown(plain)

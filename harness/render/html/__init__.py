@@ -6,6 +6,7 @@
     distances   the figures of one adversary and secret: cumulative curve, histogram, (ε, δ) curve
     persons     who moves most, with both predictions; distance beside class size and rarity
     panel       adversary by adversary, secret by secret, beside the baselines
+    certificate the test report: who, what, how, risks, limits, digests
     terms       every word of the glossary that the page uses, explained where it stands and at the end
     parts       what the sections are made of: numbers that say where in report.json they stand, tables, lists
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib.resources import files
 
 from harness.render import Beside, Plain
+from harness.render.html.certificate import certificate, print_style
 from harness.render.html.distances import distances
 from harness.render.html.opening import opening, section_of_sample
 from harness.render.html.panel import baselines, panel
@@ -19,9 +20,8 @@ from harness.render.html.tested import evidence, probes, running, tested
 from harness.render.markup import Markup, element, joined
 from harness.render.text import cut, headline
 
-# A further section, such as that of a certificate, is one more function here.
 SECTIONS: tuple[Callable[[Source], Section | None], ...] = (
-    tested, section_of_sample, distances, persons, panel, baselines, released, probes, running, evidence,
+    tested, section_of_sample, distances, persons, panel, baselines, released, probes, running, evidence, certificate,
 )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def page(report: Plain, beside: Beside | None = None) -> str:
 
 
 def _head(source: Source) -> Markup:
-    style, script = (Markup(_resource(name)) for name in ("page.css", "page.js"))
+    style, script = Markup(_resource("page.css") + print_style(source)), Markup(_resource("page.js"))
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
         "form-action 'none'"

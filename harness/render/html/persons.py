@@ -1,12 +1,11 @@
 """Who moves the inference most, with both predictions; and distance beside class size and rarity.
 
-Which value a bar stands for would tell what was inferred about a person, and mostly the true one. Unless it was asked
-for, values have numbers in an order of their own for each person.
+Both predictions tell a person's sensitive value, even where no bar is labelled: whoever holds the release knows the one
+with her record, and sees which probability fell without it. They are drawn only where the report reveals them.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -32,7 +31,10 @@ def persons(source: Source) -> Section | None:
     content = (
         [_table(source, worst, exact=result["exact"])] if worst else [p(f"No {source.unit} is proven to move it.")]
     )
-    content += [_predictions(source, finding) for finding in worst[:DRAWN] if finding["present"] is not None]
+    shown = [finding for finding in worst[:DRAWN] if finding["present"] is not None]
+    content += [_predictions(source, finding) for finding in shown]
+    if worst and not shown:
+        content.append(p("What was inferred about single persons is shown with --reveal.", name="small"))
     content += _crowds(source, place)
     return Section("persons", f"{source.unit.capitalize()}s that move it most", joined(content))
 
@@ -67,18 +69,15 @@ def _table(source: Source, worst: list[Plain], *, exact: bool) -> Markup:
 def _predictions(source: Source, finding: Plain) -> Markup:
     """Both predictions about one person as paired bars."""
     labels = _labels(source, finding)
-    order = _order(source, finding, len(labels))
-    present, absent = ([finding[side][value] for value in order] for side in ("present", "absent"))
-    shown = [labels[value] for value in order] if source.beside.reveal else _numbered(len(order))
+    present, absent = finding["present"], finding["absent"]
     kept = sorted(np.argsort([-abs(a - b) for a, b in zip(present, absent, strict=True)], kind="stable")[:MOST_BARS])
     sides = [[side[place] for place in kept] for side in (present, absent)]
     whose = "its record" if source.unit == "record" else "her rows"
     names = (f"with {whose} in the data", f"without {whose}")
     heading = f"Predictions about {_name(source, finding)}"
-    hidden = "" if source.beside.reveal else " Values are numbered in an order of their own; --reveal names them."
-    fewer = f" The {MOST_BARS} of {len(order)} that move most." if len(order) > MOST_BARS else ""
-    caption = f"What the adversary predicts with and without {whose}: probability of each value.{fewer}{hidden}"
-    bars = paired_bars(heading, caption, [cut(shown[place])[:28] for place in kept], sides[0], sides[1], names)
+    fewer = f" The {MOST_BARS} of {len(labels)} that move most." if len(labels) > MOST_BARS else ""
+    caption = f"What the adversary predicts with and without {whose}: probability of each value.{fewer}"
+    bars = paired_bars(heading, caption, [cut(labels[place])[:28] for place in kept], sides[0], sides[1], names)
     return element(
         "figure", None, element("h3", None, "Predictions about ", named(_name(source, finding))), bars,
         element("figcaption", None, caption),
@@ -88,18 +87,6 @@ def _predictions(source: Source, finding: Plain) -> Markup:
 def _labels(source: Source, finding: Plain) -> list[str]:
     secrets = source.report["plan"]["secrets"]
     return [printable(label) for label in next(one["values"] for one in secrets if one["name"] == finding["secret"])]
-
-
-def _numbered(count: int) -> list[str]:
-    return [f"value {number}" for number in range(1, count + 1)]
-
-
-def _order(source: Source, finding: Plain, count: int) -> list[int]:
-    """An order of the values that depends on the plan and the person and tells nothing about the values."""
-    if source.beside.reveal:
-        return list(range(count))
-    seed = f"{source.report['plan_digest']}, {finding['person']}"
-    return sorted(range(count), key=lambda value: hashlib.sha256(f"{seed}, {value}".encode()).digest())
 
 
 def _crowds(source: Source, place: int) -> Iterator[Markup]:

@@ -8,7 +8,7 @@ from harness.render import Plain
 from harness.render.html.parts import Section, Source, facts, items, named, p, sentence
 from harness.render.html.terms import term
 from harness.render.markup import Markup, joined
-from harness.render.text import draws_in_words, notes_to_show
+from harness.render.text import draws_in_words
 
 KINDS = {"microdata": "tables of records", "predictions": "predictions"}
 
@@ -79,7 +79,7 @@ def probes(source: Source) -> Section:
     if card["noise_epsilon"] is not None:
         said = [term("noise_epsilon"), " = ", source.number("oracle", "card", "noise_epsilon")]
         known.append(("claims differential privacy", joined([*said, *_refuted(source)])))
-    notes = notes_to_show(source.report, reveal=source.beside.reveal)
+    notes = source.report["notes"]
     noticed = joined([p(term("noticed", "Noticed"), ":"), items(map(sentence, notes))]) if notes else p("Nothing odd.")
     return Section("probes", "What the anonymizer showed of itself", joined([facts(known), noticed]))
 

@@ -1,0 +1,45 @@
+"""What a report says only where it was asked to reveal it, and the same report without that. Knows plain data only.
+
+Three things in a complete report say more about a person, or from a vendor, than a reader needs:
+
+- what was inferred about a person with and without her own rows (`present`, `absent`, `per_value`, `changed`): whoever
+  knows which probability rose, or holds the release and sees which one must have, learns her sensitive value;
+- the order of the sensitive values, which is that of their first appearance in the data: the first is that of the
+  first record. The values are sorted instead;
+- texts that the vendor chose freely: what releases say of themselves, and the names of columns that they add.
+
+The journal holds all of it, and `harness verify` compiles either form again from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from harness.vocabulary.release import without_vendor_text
+
+Plain = dict[str, Any]
+OF_A_PERSON = ("present", "absent", "per_value", "changed")  # of a finding
+
+
+def withheld(complete: Mapping[str, Any]) -> Plain:
+    """The report without what is confidential."""
+    return {
+        **complete,
+        "revealed": False,
+        "notes": list(dict.fromkeys(map(without_vendor_text, complete["notes"]))),
+        "plan": with_sorted_values(complete["plan"]),
+        "findings": [{**finding, **dict.fromkeys(OF_A_PERSON)} for finding in complete["findings"]],
+    }
+
+
+def with_sorted_values(plan: Mapping[str, Any]) -> Plain:
+    """The plan with the values of each secret in an order that says nothing about the data."""
+    return {**plan, "secrets": [{**secret, "values": sorted(secret["values"])} for secret in plan["secrets"]]}
+
+
+def plan_digest(plan: Mapping[str, Any]) -> str:
+    """The SHA-256 of a plan, the same whether or not its report is revealed; the digest of the data fixes the order."""
+    return hashlib.sha256(json.dumps(with_sorted_values(plan), sort_keys=True).encode()).hexdigest()
