@@ -44,7 +44,10 @@ def _curves(source: Source) -> Markup:
     ]  # fmt: skip
     epsilon = source.report["plan"]["claim"]["epsilon"]
     x = axis_of(
-        "distance (logarithmic)", [value for curve in curves for value in curve.x], log=True, at_least=[epsilon / 10]
+        "distance (logarithmic)",
+        [value for curve in curves for value in curve.x],
+        log=True,
+        at_least=[epsilon / 10, 2 * epsilon],
     )
     caption = f"Share of {source.unit}s at or above each distance (lower limits where chance plays a part), of the " + (
         f"{len(curves)} worst of {len(results)}." if len(curves) < len(results) else "adversaries and secrets above."

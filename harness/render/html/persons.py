@@ -100,7 +100,7 @@ def _crowds(source: Source, place: int) -> Iterator[Markup]:
         return
     y = [distances[sizes["persons"][position]] for position in known]
     epsilon = source.report["plan"]["claim"]["epsilon"]
-    vertical = axis_of("distance (logarithmic)", y, log=True, at_least=[epsilon / 10, epsilon])
+    vertical = axis_of("distance (logarithmic)", y, log=True, at_least=[epsilon / 10, 2 * epsilon])
     what = {
         "covering": ("Distance against class size", "released rows that cover the " + source.unit,
                      "few rows hide a person badly"),
