@@ -60,6 +60,14 @@ TERMS: tuple[Term, ...] = (
         see="statistics.md",
     ),
     Term(
+        "baseline",
+        "What the same adversaries find without any anonymizer, to compare with: under a release of the data as it is, "
+        "and under one with all quasi-identifiers suppressed. Computed for some of the examined persons; no verdict "
+        "rests on it.",
+        aliases=("baselines", "identity release"),
+        see="how-to/read-a-report.md",
+    ),
+    Term(
         "blind",
         "A blind audit sends the data without a person as just another table, so that the anonymizer is not told who "
         "is missing. It is the default over a network. Otherwise the data is sent once and rows are left out by "
@@ -88,6 +96,13 @@ TERMS: tuple[Term, ...] = (
         "claim",
         "What the audit tests: nobody's own record moves the inference about that person by epsilon or more. With "
         "delta above 0: except with probability delta.",
+    ),
+    Term(
+        "class size",
+        "How many rows of f(D) cover everything that an adversary knows about a person. A person in a small class is "
+        "hidden among few. The report draws distances against it.",
+        aliases=("class sizes", "equivalence class"),
+        see="how-to/read-a-report.md",
     ),
     Term(
         "confidence",

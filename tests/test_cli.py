@@ -117,9 +117,20 @@ def test_an_interrupted_run_keeps_what_it_measured_and_goes_on(
     assert "kept in out. To continue: harness run audit.toml --out out" in errors
     kept = (folder / "out" / "journal.jsonl").read_text()
     assert kept.count('"examined"') >= 5
+    _is_shown_without_a_verdict(folder, kept.count('"examined"'))
     allow_answers(folder)
     run_harness("run", "audit.toml", "--out", "out", cwd=folder)
     assert (folder / "out" / "journal.jsonl").read_text().startswith(kept)
+
+
+def _is_shown_without_a_verdict(folder: Path, examined: int) -> None:
+    """What an interrupted audit has measured is shown in every format, and says that it is no verdict."""
+    says = f"nterrupted: {examined} of 200 records examined, no verdict"
+    for name in ("text", "details", "html", "md", "json"):
+        run = run_harness("report", "out", "--format", name, cwd=folder)
+        assert run.returncode == 0, run.stderr
+        assert says in run.stdout.replace("\n", " ").replace("\\", "")
+        assert "VIOLATED: " not in run.stdout
 
 
 def test_a_killed_run_resumes_to_the_same_report(folder: Path, paused_audit: subprocess.Popen[str]) -> None:

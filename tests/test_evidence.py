@@ -78,6 +78,35 @@ def test_raw_records_in_a_summary_are_said_not_to_be_checked(tmp_path: Path) -> 
     )
 
 
+def test_an_edited_page_is_refused(folder: Path) -> None:
+    path = folder / "report.html"
+    good = path.read_text()
+    for edited in (
+        good.replace("VIOLATED", "HOLDS", 1),
+        good.replace('value="0.1"', 'value="0.2"', 1),
+        good.replace("</main>", '<span class="raw">all is well</span></main>'),
+        good[:-1],
+        good + " ",
+    ):
+        assert edited != good
+        path.write_text(edited)
+        with pytest.raises(
+            harness.JournalError, match=r"report.html: not what the journal and run.json prove: byte \d+"
+        ):
+            check_folder(folder)
+
+
+def test_raw_records_on_a_page_are_said_not_to_be_checked_but_all_else_is(tmp_path: Path) -> None:
+    audit(chunks, out=tmp_path, reveal=True)
+    assert "report.html follows from it, except for the raw records that it shows (--reveal), which were" in said(
+        tmp_path
+    )
+    path = tmp_path / "report.html"
+    path.write_text(path.read_text().replace("VIOLATED", "HOLDS", 1))
+    with pytest.raises(harness.JournalError, match="report.html"):
+        check_folder(tmp_path)
+
+
 def test_other_draws_are_refused(folder: Path) -> None:
     path = folder / "present-look-1-0.npz"
     with np.load(path) as arrays:

@@ -169,8 +169,8 @@ def test_the_stream_holds_every_event_of_an_audit_in_order() -> None:
     events = list(Audit(plan(), as_oracle(chunks)).events())
     names = [event.name for event in events]
     assert names[:3] == ["probed", "selected", "drawn"]
-    assert names[3:-2] == ["examined"] * 30
-    assert names[-2:] == ["confirmed", "closed"]
+    assert names[3:-4] == ["examined"] * 30
+    assert names[-4:] == ["baselines", "class_sizes", "confirmed", "closed"]
 
 
 def test_the_journal_replays_the_stream_and_asks_the_first_question_only(tmp_path: Path) -> None:

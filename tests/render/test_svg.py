@@ -62,8 +62,11 @@ def test_an_axis_without_room_is_refused() -> None:
 def test_the_cumulative_curve_is_the_share_at_or_above_each_value() -> None:
     values = [0.0, 0.1, 0.1, 0.5]
     curve = cumulative("all", values)
-    for x, y in zip(curve.x, curve.y, strict=True):
+    for x, y in [*zip(curve.x, curve.y, strict=True)][:-1]:
         assert y == sum(value >= x for value in values) / len(values)
+    assert (curve.x[-1], curve.y[-1]) == (0.5, 0.0)
+    assert cumulative("none", []).x == []
+    assert (cumulative("some", [0.2]).x, cumulative("some", [0.2]).y) == ([0.0, 0.2, 0.2], [1.0, 1.0, 0.0])
     (wide, _) = drawings(figure("f", "d", Axis("x", 0, 1), SHARE, curve))
     corners = line_of(wide, "shade-0")  # the share of those at or above 0.3 is the one at 0.5
     at = 58 + 0.3 * 648

@@ -109,7 +109,7 @@ def _cumulative(source: Source, place: int) -> Markup:
             cumulative("possible (upper limits)", upper.tolist(), 1),
         ]
     values = [value for curve in curves for value in curve.x]
-    axis = axis_of("distance (logarithmic)", values, log=True, at_least=[epsilon / 10])
+    axis = axis_of("distance (logarithmic)", values, log=True, at_least=[epsilon / 10, 2 * epsilon])
     still = int((lower <= 0).sum()) if len(findings) <= EACH else None
     below = (
         f" {still:,} of {len(findings):,} do not move it at all and stand at the left end." if still and exact else ""
@@ -128,7 +128,7 @@ def _histogram(source: Source, place: int) -> Markup:
     epsilon, mark = _claimed(source)
     values = np.array([float(finding["lower"]) for finding in findings])
     moving = values[(values > 0) & np.isfinite(values)]
-    axis = axis_of("distance (logarithmic)", moving, log=True, at_least=[epsilon / 10])
+    axis = axis_of("distance (logarithmic)", moving, log=True, at_least=[epsilon / 10, 2 * epsilon])
     steps = math.ceil(PER_DECADE * math.log10(axis.high / axis.low) - 1e-9)
     edges = np.append(axis.low * 10.0 ** (np.arange(steps) / PER_DECADE), axis.high)
     counts = np.histogram(np.maximum(moving, axis.low), edges)[0]
@@ -138,7 +138,9 @@ def _histogram(source: Source, place: int) -> Markup:
         "." if exact else ", as far as is proven."
     )
     bars = Bars(f"{source.unit}s", edges.tolist(), counts.tolist())
-    return _figure("Histogram of distances", caption, axis, axis_of(f"{source.unit}s", counts.tolist()), bars, mark)
+    return _figure(
+        "Histogram of distances", caption, axis, axis_of(f"{source.unit}s", counts.tolist(), at_least=[5]), bars, mark
+    )
 
 
 def _epsilon_delta(source: Source, place: int) -> Markup:

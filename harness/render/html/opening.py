@@ -18,7 +18,11 @@ def opening(source: Source) -> Markup:
     result = report["results"][source.verdict_result]
     title = element("h1", None, "Audit of the anonymizer ", named(card["name"]), *version)
     sign = element("span", {"class": "sign", "aria-hidden": "true"}, SIGNS[verdict["outcome"]])
-    word = element("p", {"class": "outcome"}, sign, " ", term(_word(report["verdict"]["outcome"]), headline(report)))
+    word = element(
+        "p",
+        {"class": "outcome"},
+        element("strong", None, sign, " ", term(verdict["outcome"].upper(), headline(report))),
+    )
     reason = p(sentence(verdict["reason"]), name="reason")
     cards = (
         _card("What it means", p(sentence(meaning(report, result)))),
@@ -30,10 +34,6 @@ def opening(source: Source) -> Markup:
         title, element("div", {"class": "verdict"}, word, reason), element("div", {"class": "cards"}, *cards),
         p("Next: ", sentence(next_step(report, result)), name="next"),
     )  # fmt: skip
-
-
-def _word(outcome: str) -> str:
-    return outcome.upper()
 
 
 def _card(heading: str, *content: object) -> Markup:

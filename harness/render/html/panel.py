@@ -44,7 +44,10 @@ def _curves(source: Source) -> Markup:
     ]  # fmt: skip
     epsilon = source.report["plan"]["claim"]["epsilon"]
     x = axis_of(
-        "distance (logarithmic)", [value for curve in curves for value in curve.x], log=True, at_least=[epsilon / 10]
+        "distance (logarithmic)",
+        [value for curve in curves for value in curve.x],
+        log=True,
+        at_least=[epsilon / 10, 2 * epsilon],
     )
     caption = f"Share of {source.unit}s at or above each distance (lower limits where chance plays a part), of the " + (
         f"{len(curves)} worst of {len(results)}." if len(curves) < len(results) else "adversaries and secrets above."
@@ -63,8 +66,9 @@ def baselines(source: Source) -> Section | None:
         return None
     at = "baselines", "known"
     parts: list[Markup] = [
-        p("A distance says more beside two releases that need no ", term("anonymizer"), ", in grey: the data as it is "
-          "(nothing is hidden), and all ", term("quasi-identifier", "quasi-identifiers"), " suppressed (only the ",
+        p("A distance says more beside ", term("baselines"), ": two releases that need no ",
+          term("anonymizer"), ", in grey: the data as it is (nothing is hidden), and all ",
+          term("quasi-identifier", "quasi-identifiers"), " suppressed (only the ",
           term("secret", "secrets"), " are left). Releasing nothing at all would give 0 everywhere. "
           f"The same adversaries, the same {source.unit}s, chosen at random."),
     ]  # fmt: skip

@@ -100,7 +100,7 @@ def _crowds(source: Source, place: int) -> Iterator[Markup]:
         return
     y = [distances[sizes["persons"][position]] for position in known]
     epsilon = source.report["plan"]["claim"]["epsilon"]
-    vertical = axis_of("distance (logarithmic)", y, log=True, at_least=[epsilon / 10, epsilon])
+    vertical = axis_of("distance (logarithmic)", y, log=True, at_least=[epsilon / 10, 2 * epsilon])
     what = {
         "covering": ("Distance against class size", "released rows that cover the " + source.unit,
                      "few rows hide a person badly"),
@@ -115,4 +115,12 @@ def _crowds(source: Source, place: int) -> Iterator[Markup]:
         caption = f"{heading}, of {len(known):,} {source.unit}s: {why}. What is 0 stands at the end of its axis."
         drawn = figure(heading, caption, horizontal, vertical, Dots(f"{source.unit}s", x, y), mark)
         yield element("figure", None, drawn, element("figcaption", None, caption))
-    yield p("Counted in the first ", term("draw"), " of ", term("f(D)"), ".", name="small")
+    yield p(
+        term("class size", "Class sizes"),
+        " are counted in the first ",
+        term("draw"),
+        " of ",
+        term("f(D)"),
+        ".",
+        name="small",
+    )

@@ -163,10 +163,13 @@ def title(text: str) -> Markup:
 
 
 def cumulative(label: str, values: Sequence[float], shade: int = 0) -> Curve:
-    """The share of values at or above each x, one step per distinct value."""
+    """The share of values at or above each x, one step per distinct value: all at 0 or below, none beyond the last."""
     distinct, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
-    at_or_above = counts[::-1].cumsum()[::-1] / max(counts.sum(), 1)
-    return Curve(label, distinct.tolist(), at_or_above.tolist(), shade, step=True)
+    x, y = distinct.tolist(), (counts[::-1].cumsum()[::-1] / max(counts.sum(), 1)).tolist()
+    if not x:
+        return Curve(label, [], [], shade, step=True)
+    before = ([0.0], [1.0]) if x[0] > 0 else ([], [])
+    return Curve(label, [*before[0], *x, x[-1]], [*before[1], *y, 0.0], shade, step=True)
 
 
 @dataclass(frozen=True)
