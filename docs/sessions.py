@@ -6,7 +6,7 @@ Each page is one session of bash in a temporary folder, which holds a copy of ex
 - in a ```console block, a line that begins with `$ ` is a command, and the lines below it are what it printed, on
   standard output and standard error. A command that ends with ` &` is a server; it is stopped when the page ends.
 
-What differs from run to run (seconds) is compared as if it were equal: `comparable`.
+What differs from run to run (seconds, ids of test reports, digests) is compared as if it were equal: `comparable`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ PROGRESS = re.compile(  # lines that are printed only where a run takes long
     r"^harness: (\d+ of \d+ records \(|.* so far; no record was examined yet).*\n", re.MULTILINE
 )
 TIME = re.compile(r"\d[\d.]*(e-\d+)? ?(s|ms|µs|seconds?|minutes?|hours?)\b( \(\d+:\d\d:\d\d\))?")
+DIGEST = re.compile(r"\bHT-[0-9a-f]{20}\b|\b[0-9a-f]{64}\b")
 # A server prints one line when it is ready.
 WAIT_FOR_SERVER = "{command} > server.log 2>&1 &\nuntil [ -s server.log ]; do sleep 0.1; done; cat server.log"
 
@@ -50,7 +51,7 @@ def with_output(page: Path) -> str:
 
 def comparable(text: str) -> str:
     """A page without what differs from run to run."""
-    return TIME.sub("TIME", text)
+    return DIGEST.sub("DIGEST", TIME.sub("TIME", text))
 
 
 def _console(content: str, outputs: Iterator[str]) -> str:

@@ -60,6 +60,14 @@ TERMS: tuple[Term, ...] = (
         see="statistics.md",
     ),
     Term(
+        "attestation",
+        "The file attestation.json, written by `harness sign`: a signed statement that names journal, plan and reports "
+        "by their digests and says PASSED, WARNED or FAILED (in-toto, test-result predicate, in a DSSE envelope). "
+        "`harness verify DIR --key PUBLIC.pem` checks it.",
+        aliases=("signature", "sign"),
+        see="how-to/evidence.md",
+    ),
+    Term(
         "baseline",
         "What the same adversaries find without any anonymizer, to compare with: under a release of the data as it is, "
         "and under one with all quasi-identifiers suppressed. Computed for some of the examined persons; no verdict "
@@ -122,6 +130,14 @@ TERMS: tuple[Term, ...] = (
         "the same and nearly cancels, so that far fewer draws are needed. It works with oracles that honour seeds.",
         aliases=("coupled draws", "pairs"),
         see="statistics.md",
+    ),
+    Term(
+        "decision rule",
+        "When an audit says HOLDS, VIOLATED or INCONCLUSIVE, with two risks. False acceptance: HOLDS is said although "
+        "somebody breaks the claim. False rejection: VIOLATED is said although everybody keeps it. Both are on the "
+        "test report, as probabilities that hold for this plan.",
+        aliases=("false acceptance", "false rejection", "risk"),
+        see="how-to/evidence.md",
     ),
     Term(
         "delta",
@@ -200,6 +216,14 @@ TERMS: tuple[Term, ...] = (
         "What was measured about one person, for one adversary and one sensitive column: the distance, its limits and "
         "both predictions.",
         aliases=("findings",),
+    ),
+    Term(
+        "head of the journal",
+        "The hash in the last line of journal.jsonl. It depends on every line before, so that whoever keeps it can "
+        "tell later whether the journal is still the same: `harness verify DIR --head HASH`. A run prints it at "
+        "its end.",
+        aliases=("head", "journal head"),
+        see="how-to/evidence.md",
     ),
     Term(
         "hierarchy",
@@ -327,6 +351,13 @@ TERMS: tuple[Term, ...] = (
         "2*, names of a hierarchy) or suppressed (*).",
     ),
     Term(
+        "reveal",
+        "With `--reveal`, files and pages show raw records, what was inferred about each person, and texts that the "
+        "vendor chose. Without it they do not: the two predictions about a person tell her sensitive value.",
+        aliases=("--reveal", "confidential"),
+        see="how-to/evidence.md",
+    ),
+    Term(
         "seed",
         "A number from which all randomness of a draw follows. Equal questions with equal seeds must get equal "
         "answers. The seed of the plan makes a whole audit repeatable.",
@@ -336,6 +367,13 @@ TERMS: tuple[Term, ...] = (
         "sensitive",
         "The column that an adversary wants to know, such as a disease. A report calls it the secret.",
         aliases=("secret", "secrets"),
+    ),
+    Term(
+        "test report",
+        "The file certificate.json: everything that ISO/IEC 17025 asks of a test report with a statement of "
+        "conformity. It names no person. The certificate of a sample is something else: a share of persons.",
+        aliases=("certificate.json",),
+        see="how-to/evidence.md",
     ),
     Term(
         "VIOLATED",

@@ -147,7 +147,7 @@ class Report:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per person, adversary and secret."""
-        return pd.DataFrame(self.plain["findings"]).set_index("person")
+        return pd.DataFrame((self.complete or self.plain)["findings"]).set_index("person")
 
     def summary(self) -> str:
         """A page for a terminal."""

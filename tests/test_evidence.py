@@ -32,8 +32,7 @@ def test_every_file_is_named_with_what_was_checked(folder: Path) -> None:
         f"the journal's chain of hashes is intact, and every number of {folder / 'report.json'} follows from it",
         "summary.txt follows from it",
         "the draws of f(D) in present-look-1-0.npz are those that the journal names",
-        f"certificate.json (test report {certificate['id']}) follows from it; what it states of persons, dates and "
-        "software fits to its checksums, and only a signature protects that from people",
+        f"certificate.json follows from it (test report {certificate['id']}); what it states fits to its checksums",
         "run.json says what the test report says",
         "report.html follows from it, except for calls and times, which are those of run.json",
     ]

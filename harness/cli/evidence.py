@@ -157,10 +157,7 @@ def _certificate(folder: Path, report: Report) -> Iterator[str]:
             yield f"{RUN} was not checked: its dates, seconds, calls and versions are not in the journal"
         return
     certificate = require_certificate(path, folder / JOURNAL, report.plain, report.to_json())
-    yield (
-        f"{path.name} (test report {certificate['id']}) follows from it; what it states of persons, dates and software "
-        "fits to its checksums, and only a signature protects that from people"
-    )
+    yield f"{path.name} follows from it (test report {certificate['id']}); what it states fits to its checksums"
     if os.path.lexists(run):
         require_run(run, certificate)
         yield f"{RUN} says what the test report says"
