@@ -25,8 +25,8 @@ RUN = {
 NUMBER = re.compile(r'<data value="([^"]*)" data-at="([^"]*)">([^<]*)</data>')
 OURS = {  # all that a page is made of
     "html", "head", "meta", "title", "style", "script", "body", "main", "header", "section", "div", "h1", "h2", "h3",
-    "h4", "p", "ul", "li", "dl", "dt", "dd", "dfn", "a", "bdi", "span", "strong", "data", "code", "table", "caption", "thead",
-    "tbody", "tr", "th", "td", "figure", "figcaption", "svg", "desc", "path", "rect", "line", "text",
+    "h4", "p", "ul", "li", "dl", "dt", "dd", "dfn", "a", "bdi", "span", "strong", "data", "code", "table", "caption",
+    "thead", "tbody", "tr", "th", "td", "figure", "figcaption", "svg", "desc", "path", "rect", "line", "text",
 }  # fmt: skip
 
 
