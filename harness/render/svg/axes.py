@@ -13,6 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 ROUND_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # between ticks, times a power of ten
 MOST_TICKS = 6
+SMALLEST = 1e-290  # beyond it floating point has no room for steps between ticks
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,12 @@ def axis_of(
     """
     known = [value for value in (*values, *at_least) if math.isfinite(value)]
     if log:
-        positive = [value for value in known if value > 0] or [0.1]
+        positive = [value for value in known if value > SMALLEST] or [0.1]
         high = _rounded_up(max(positive))
         low = 10.0 ** max(math.floor(math.log10(min(positive)) + 1e-9), math.ceil(math.log10(high)) - 8)
         return Axis(label, low if low < high else high / 10, high, log=True, percent=percent)
     low, high = min([0.0, *known]), max([0.0, *known])
-    return Axis(label, low, high if high > low else low + 1.0, percent=percent)
+    return Axis(label, low, high if high - low > SMALLEST else low + 1.0, percent=percent)
 
 
 def _rounded_up(value: float) -> float:
