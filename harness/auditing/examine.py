@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -333,7 +333,9 @@ class Examination:
     def _measure(self, person: int, pair: Pair, row: int, sides: Sides, rows: int) -> Measurement:
         """The comparison of both sides at one row of a person."""
         carried = self.carried.get((person, *pair, row), Carried())
-        return measure(self.plan, self.profile, self.look, pair, row, sides, rows, carried, last=self.last)
+        measured = measure(self.plan, self.profile, self.look, pair, row, sides, rows, carried, last=self.last)
+        true_value = int(self.plan.true_values[pair[1]][self.plan.data.rows_of(person)[row]])
+        return replace(measured, confidence=sides.confidence(true_value))
 
 
 def _rebuilt(plan: Plan, oracle: Oracle, profile: OracleProfile, look: Look, given: dict[str, Any]) -> Examination:

@@ -94,6 +94,13 @@ def _require_proven(person: int, measurement: Measurement, divergence: Divergenc
             f"the distance of person {person} is {measurement.distance!r}, but her two predictions lie {proven!r} "
             "apart; the journal cannot be trusted"
         )
+    if measurement.confidence and measurement.confidence not in zip(
+        measurement.present, measurement.absent, strict=True
+    ):
+        raise JournalError(
+            f"the confidence in the true value of person {person} is in neither of her two predictions; the journal "
+            "cannot be trusted"
+        )
 
 
 def _divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) -> Divergence | None:
