@@ -30,10 +30,10 @@ ORDER = [
     "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
-    "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
+    "glossary", "render", "report", "progress", "analysis", "synthetic_census", "api", "experiments", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
-KNOW_THE_ORACLES = {"api", "demo", "cli"}
+KNOW_THE_ORACLES = {"api", "experiments", "demo", "cli"}
 
 PUBLIC = {
     "Adversary", "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy",

@@ -98,8 +98,15 @@ class Examination:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Only what was given travels; cells are read anew by each worker."""
-        given = {"last": self.last, "tables": self.tables, "predicted": self.predicted, "carried": self.carried}
-        return _rebuilt, (self.plan, self.oracle, self.profile, self.look, given)
+        return _rebuilt, (self.plan, self.oracle, self.profile, self.look, self._given)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {"last": self.last, "tables": self.tables, "predicted": self.predicted, "carried": self.carried}
+
+    def asking(self, oracle: Oracle) -> Examination:
+        """The same examination with the questions put to this oracle."""
+        return self if oracle is self.oracle else _rebuilt(self.plan, oracle, self.profile, self.look, self._given)
 
     def __call__(self, persons: tuple[int, ...]) -> ItemResult:
         with one_thread():

@@ -90,6 +90,19 @@ def _report(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="audits:report")
 
 
+def _sweep(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Exit codes: 0 if every cell was audited, whatever the verdicts; else that of the first cell that failed. Run "
+        "the same command again to continue."
+    )
+    command.add_argument("file", type=Path, help="sweep.toml: an audit.toml with a table [sweep]")
+    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all cells and the results (NAME.sweep)")
+    command.add_argument("--json", action="store_true", help="print the content of sweep.json instead of the table")
+    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
+    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    command.set_defaults(perform="sweeping:sweep")
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -120,6 +133,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "report": ("print a finished audit's report in another format", _report),
+    "sweep": ("run an audit for every value of some keys: a table, figures and JSON", _sweep),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),
