@@ -95,7 +95,7 @@ def _cells(content: Mapping[str, Any]) -> Iterator[Cell]:
 
 def _tables(content: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     found = content.get(SWEEP)
-    tables = found if isinstance(found, list) else [found]
+    tables: list[Any] = found if isinstance(found, list) else [found]
     if not found or not all(isinstance(table, dict) for table in tables):
         raise InputError(f'a sweep needs a table [{SWEEP}] with the keys to vary, such as "oracle.options.k" = [2, 5]')
     return tables
@@ -149,7 +149,8 @@ def _place(key: str, base: Mapping[str, Any]) -> Place:
             return "oracle", "options", key
         names = [name for options in known.values() for name in options]
         raise InputError(
-            f'unknown key {key!r}; an option of the oracle is written "oracle.options.{key}"; {did_you_mean(key, names)}'
+            f'unknown key {key!r}; an option of the oracle is written "oracle.options.{key}"; '
+            f"{did_you_mean(key, names)}"
         )
     if words[0] == "oracle" and words[1] not in known["oracle"]:
         return "oracle", "options", *words[1:]

@@ -103,6 +103,18 @@ def _sweep(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="sweeping:sweep")
 
 
+def _compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="the --out folders of finished audits; the first is compared with",
+    )
+    command.add_argument("--json", action="store_true", help="print everything, every changed person too, as JSON")
+    command.set_defaults(perform="comparing:compare")
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -134,6 +146,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "report": ("print a finished audit's report in another format", _report),
     "sweep": ("run an audit for every value of some keys: a table, figures and JSON", _sweep),
+    "compare": ("compare finished audits: who is better or worse off, with limits", _compare),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),

@@ -29,7 +29,6 @@ def sweep(chosen: argparse.Namespace) -> int:
     print(json.dumps(plain, indent=1) if chosen.json else sweep_text(plain))
     failed = [result.error for result in results if result.error is not None]
     if not chosen.quiet:
-        tell(
-            f"{counted(len(results), 'cell')}, {len(failed)} failed; numbers in {out / SWEEP}, figures in {out / PAGE}"
-        )
+        cells = f"{counted(len(results), 'cell')}, {len(failed)} failed"
+        tell(f"{cells}; numbers in {out / SWEEP}, figures in {out / PAGE}")
     return failed[0].exit_code if failed else 0

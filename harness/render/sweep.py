@@ -106,7 +106,7 @@ def _layers(rows: Sequence[Plain], values: tuple[str, str]) -> list[tuple[str, l
     for series in dict.fromkeys(row["series"] for row in rows):
         members = [row for row in rows if row["series"] == series]
         varying = [
-            key for key in members[0]["parameters"] if len({repr(r["parameters"].get(key)) for r in members}) > 1
+            key for key in members[0]["parameters"] if len({repr(row["parameters"].get(key)) for row in members}) > 1
         ]
         numeric = [key for key in varying if all(_is_number(row["parameters"].get(key)) for row in members)]
         for key in numeric[:1]:
@@ -127,8 +127,9 @@ def _curve(label: str, key: str, rows: Sequence[Plain], values: tuple[str, str],
     ordered = sorted(rows, key=lambda row: float(row["parameters"][key]))
     x = [float(row["parameters"][key]) for row in ordered]
     low, high = ([float(row[value]) for row in ordered] for value in values)
-    band = {} if low == high else {"low": low, "high": high}
-    return Curve(label or key, x, [(one + other) / 2 for one, other in zip(low, high, strict=True)], shade, **band)
+    middle = [(one + other) / 2 for one, other in zip(low, high, strict=True)]
+    same = low == high
+    return Curve(label or key, x, middle, shade, low=None if same else low, high=None if same else high)
 
 
 def _short(key: str) -> str:
