@@ -28,10 +28,15 @@ def watcher(shown: bool) -> Watcher:
     return with_progress if shown else lambda events, known: iter(events)
 
 
-def with_progress(events: Iterable[Event], known: int = 0) -> Iterator[Event]:
+def with_progress(events: Iterable[Event], known: int = 0, title: str = "") -> Iterator[Event]:
     """The same events, and what they say about progress; the first `known` of them are from an earlier run."""
-    progress = Progress()
+    progress = Progress(title)
     yield from _displayed(events, known, progress, Bar(progress) if sys.stderr.isatty() else Lines(progress))
+
+
+def with_title(title: str, shown: bool) -> Watcher:
+    """What shows the progress of one of several audits, whose number is not known beforehand."""
+    return (lambda events, known: with_progress(events, known, title)) if shown else watcher(shown=False)
 
 
 def _displayed(events: Iterable[Event], known: int, progress: Progress, display: Bar | Lines | Part) -> Iterator[Event]:
@@ -124,7 +129,7 @@ class Bar:
         if self._bar is None:
             self._bar = tqdm(total=progress.total, initial=progress.before, bar_format=BAR, file=sys.stderr)
         pace = progress.pace(time.monotonic() - progress.since)
-        self._bar.set_postfix_str(", ".join(filter(None, (pace, progress.largest()))), refresh=False)
+        self._bar.set_postfix_str(progress.title + ", ".join(filter(None, (pace, progress.largest()))), refresh=False)
         self._bar.update(progress.done - self._bar.n)
 
     def __exit__(self, *_: object) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.api import write_whole
 from harness.cli import allow_imports_beside, tell
-from harness.experiments import SWEEP, run_sweep
+from harness.experiments.sweeps import SWEEP, run_sweep
 from harness.render.sweep import sweep_page, sweep_text
 from harness.render.text import counted
 

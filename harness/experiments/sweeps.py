@@ -1,4 +1,4 @@
-"""Several audits one after the other, each in a folder of its own: sweeps. Each can be interrupted and continued.
+"""A sweep under way: one audit per cell, each in a folder of its own. Can be interrupted and continued.
 
 A sweep reads its data once. Cells that ask the same oracle about the same data share its answers (oracles beside
 `reference:`, which answer sooner than a file is read): what f releases is asked for once, and kept in the folder
