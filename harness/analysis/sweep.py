@@ -6,6 +6,7 @@ and the calls that were really made are in run.json of each cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +43,7 @@ def _row(result: CellResult) -> Plain:
         "cell": result.cell.folder,
         "series": result.cell.series,
         "label": result.cell.label,
-        "parameters": dict(result.cell.parameters),
+        "parameters": {key: _plain(value) for key, value in result.cell.parameters.items()},
         "status": FINISHED if result.report is not None else FAILED,
     }
     if result.report is None:
@@ -58,6 +59,16 @@ def _row(result: CellResult) -> Plain:
         "utility": _utility(plain),
         **({"results": pairs} if len(pairs) > 1 else {}),
     }
+
+
+def _plain(value: Any) -> Any:
+    """A value of a TOML file as JSON can hold it: numbers beyond all others and dates are texts."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    known = isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+    return value if known else str(value)
 
 
 def _pair(one: Mapping[str, Any]) -> tuple[str, str]:
