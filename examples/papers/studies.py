@@ -85,7 +85,9 @@ def _columns(names: tuple[str, ...], trees: Path | None = None) -> list[str]:
     return lines
 
 
-def _microdata(path: Path, sensitive: str, columns: list[str], ks: tuple[int, ...] | list[int], ells: tuple[int, ...]) -> str:
+def _microdata(
+    path: Path, sensitive: str, columns: list[str], ks: tuple[int, ...] | list[int], ells: tuple[int, ...]
+) -> str:
     return _head(path, sensitive, columns, "reference:mondrian") + "\n".join(
         [
             "[[sweep]]", 'name = "k-anonymity"', f'"oracle.options.k" = {list(ks)}',

@@ -182,9 +182,7 @@ def _of_records(data: Dataset, rows: npt.NDArray[Any], where: str) -> npt.NDArra
         return rows[data.rows]
     if len(rows) == data.size:
         return rows
-    raise InputError(
-        f"{where}: {len(rows)} rows; expected one for each of the {whole} rows of the data"
-    )
+    raise InputError(f"{where}: {len(rows)} rows; expected one for each of the {whole} rows of the data")
 
 
 def _require_distributions(table: Floats, where: str, unless: npt.NDArray[np.bool_] | None = None) -> None:
