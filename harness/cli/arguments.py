@@ -128,6 +128,13 @@ def _prune(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="pruning:prune")
 
 
+def _data(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", choices=["adult"], help="adult: census data of UCI, as in the papers")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="file to write (NAME.csv)")
+    command.add_argument("--attempts", type=int, default=3, metavar="N", help="how often to try (3)")
+    command.set_defaults(perform="fetching:data")
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -161,6 +168,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "sweep": ("run an audit for every value of some keys: a table, figures and JSON", _sweep),
     "compare": ("compare finished audits: who is better or worse off, with limits", _compare),
     "prune": ("remove the people who break the claim and audit again, round by round", _prune),
+    "data": ("fetch a public data set of the papers from OpenML, as a CSV file", _data),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),
