@@ -111,9 +111,7 @@ def test_tables_and_predictions_cannot_be_compared() -> None:
 
 def test_metrics_of_the_release_that_changed_are_listed() -> None:
     report = audit(Mondrian(k=3))
-    one, other = (
-        replace(report, plain={**report.plain, "release": {"k": k, "l": {"distinct": 2}}}) for k in (10, 5)
-    )
+    one, other = (replace(report, plain={**report.plain, "release": {"k": k, "l": {"distinct": 2}}}) for k in (10, 5))
     assert compare_reports(one, other)["metrics"] == [{"metric": "k", "before": 10, "after": 5}]
 
 
