@@ -158,6 +158,28 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "`harness explain` without a name lists all of them.",
     ),
     ErrorCode(
+        "E225", "These audits cannot be compared", InputError, ("harness.analysis.compare", "harness.cli.comparing"),
+        "A comparison is about the same people, the same claim, the same adversaries and the same distance. The "
+        "message names what differs.",
+        "Audit both anonymizers with the same audit.toml, apart from [oracle].",
+    ),
+    ErrorCode(
+        "E226", "sweep.toml cannot be used", InputError, ("harness.analysis.sweep_file",),
+        "There is no table [sweep], a key of it does not exist in audit.toml, its values are no list and no range, or "
+        "a cell is no possible audit. The message names the table, the key and the nearest valid name.",
+        'Write keys as audit.toml has them, section and key: "oracle.options.k" = [2, 5, 10].',
+    ),
+    ErrorCode(
+        "E227", "A repair cannot be made", InputError, ("harness.analysis.prune",),
+        "A budget of rounds or persons is below 1.",
+        "Give numbers of at least 1, or leave them out.",
+    ),
+    ErrorCode(
+        "E228", "A data set cannot be fetched", InputError, ("harness.cli.fetching",),
+        "OpenML could not be reached, does not have the data set any more, or the file cannot be written.",
+        "Look after the network or the proxy, or download the file from the UCI repository by hand.",
+    ),
+    ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,
         "The anonymizer, or the way to it, failed. No more specific code fits.",
         "Ask the vendor with the message at hand. What was measured is kept; the same command continues.",
