@@ -20,6 +20,7 @@ ORDER = [
     "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
     "measuring.privacy_claim", "measuring.independence",
     "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
+    "measuring.metrics",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
     "auditing.options", "auditing.vacuous",
     "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",

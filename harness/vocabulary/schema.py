@@ -35,6 +35,7 @@ class Column:
     edge: Literal["left", "right"] = "right"  # the end of a bin that belongs to it
     min: float | None = None  # the least number there may be, if it is not that of D
     max: float | None = None  # the greatest, likewise
+    values: tuple[str, ...] = ()  # all values of a category there may be, if D need not have them all
 
     @classmethod
     def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
@@ -52,8 +53,9 @@ class Column:
             raise InputError(f"column {name!r}: unknown key {unknown[0]!r}; {known}")
         if "hierarchy" in options:
             options["hierarchy"] = _hierarchy(name, options["hierarchy"], base)
-        if isinstance(options.get("order"), list | tuple):
-            options["order"] = tuple(str(value) for value in options["order"])
+        for key in ("order", "values"):
+            if isinstance(options.get(key), list | tuple):
+                options[key] = tuple(str(value) for value in options[key])
         if isinstance(options.get("edges"), list):
             options["edges"] = tuple(options["edges"])
         return cls(name, **options)
@@ -64,6 +66,10 @@ class Column:
             raise InputError(f"column {self.name!r}: kind {self.kind!r} is not known; {hint}")
         self._require("order", isinstance(self.order, tuple), "a list of values, lowest first")
         self._require("order", len(set(self.order)) == len(self.order), "a list without repeated values")
+        self._require("values", isinstance(self.values, tuple), "a list of texts")
+        self._require("values", len(set(self.values)) == len(self.values), "a list without repeated values")
+        self._require("values", not self.values or self.kind == "category", "given for a category alone")
+        self._require("values", not (self.values and self.order), "given without `order`, which lists the values too")
         self._require("notation", self.notation is None or isinstance(self.notation, str), "a text")
         self._require("points", isinstance(self.points, bool), "true or false")
         if self.kind == "ordered" and not self.order and self.hierarchy is None:
@@ -147,8 +153,7 @@ class Column:
         summary: dict[str, Any] = {"kind": self.kind}
         if self.hierarchy is not None:
             summary["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
-        if self.order:
-            summary["order"] = list(self.order)
+        summary |= {key: list(listed) for key in ("order", "values") if (listed := getattr(self, key))}
         summary |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
         summary |= {key: value for key in ("min", "max") if (value := getattr(self, key)) is not None}
         if self.edges:
@@ -179,15 +184,16 @@ class Column:
 
     def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
         """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""
-        order: Sequence[str] = self.order
+        order: Sequence[str] = self.order or self.values
         if not order and self.hierarchy is not None and self.kind in ("category", "ordered"):
             order = self.hierarchy.leaves(self.hierarchy.root)
         if not order:
             return tuple(sorted(set(raws), key=lambda raw: (raw != MISSING, raw)))
         missing = sorted(set(raws) - set(order) - {MISSING}, key=str)
         if missing:
+            listed = "values" if self.values else "order"
             raise InputError(
-                f"raw value {missing[0]!r} is not in its declared order; {did_you_mean(str(missing[0]), order)}"
+                f"raw value {missing[0]!r} is not in its declared {listed}; {did_you_mean(str(missing[0]), order)}"
             )
         return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
 
