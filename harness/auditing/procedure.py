@@ -217,7 +217,8 @@ class _Run:
         if self.state.described is not None or first is None:
             return
         table, data = self._tables(first.purpose, 0)[0], self.plan.questions[0].data
-        measured = MeasuredRelease.of(table, data.schema, data)
+        lexicons = self.readers[0].lexicons[: len(data.schema.quasi)]
+        measured = MeasuredRelease.of(table, data.schema, data, lexicons)
         yield self._record(Described(plain_metrics(measured.metrics())))
 
     def _tables(self, purpose: str, number: int) -> tuple[Table, ...]:

@@ -198,10 +198,17 @@ class Column:
         return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
 
 
-def _name(item: object) -> str:
+def sensitive_column(item: object, base: Path = Path()) -> Column:
+    """A sensitive column from its name, or from a table of its name and what is declared of it."""
+    if isinstance(item, Column):
+        return item
     if isinstance(item, str | int) and not isinstance(item, bool):
-        return str(item)
-    raise InputError(f"sensitive must name one column or several, not {item!r:.80}")
+        return Column(str(item))
+    if isinstance(item, Mapping) and isinstance(item.get("name"), str):
+        return Column.of(item["name"], {key: value for key, value in item.items() if key != "name"}, base)
+    raise InputError(
+        f"sensitive must name one column or several, or be a table with a name and values or an order, not {item!r:.80}"
+    )
 
 
 def _texts(suppressed: str | Sequence[str]) -> tuple[str, ...]:
@@ -240,7 +247,7 @@ class Schema:
     def __init__(
         self,
         quasi: Mapping[str, object] | Sequence[Column],
-        sensitive: str | Sequence[str | Column],
+        sensitive: str | Mapping[str, object] | Sequence[str | Column | Mapping[str, object]],
         weight: str | None = None,
         person: str | None = None,
         suppressed: str | Sequence[str] | None = None,
@@ -252,7 +259,7 @@ class Schema:
         else:
             raise InputError(f'quasi must map each column to its kind, such as {{"age": "number"}}, not {quasi!r:.80}')
         wanted = list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]
-        secrets = tuple(item if isinstance(item, Column) else Column(_name(item)) for item in wanted)
+        secrets = tuple(map(sensitive_column, wanted))
         object.__setattr__(self, "quasi", columns)
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)

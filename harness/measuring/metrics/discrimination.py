@@ -34,20 +34,41 @@ def discrimination_rate(
     what an attacker takes it for.
     """
     columns = [by] if isinstance(by, str) else list(by)
-    if not columns:
+    cells, classes, counts = _counted(df, of, columns, partition)
+    if value is None:
+        return rate(counts)
+    return rate_of_class(counts, int(classes.ids[_row_with(cells, columns, value)]))
+
+
+def rates_of_values(
+    df: pd.DataFrame, of: str, by: Sequence[str], partition: Mapping[Any, Hashable] | None = None
+) -> list[dict[str, Any]]:
+    """The discrimination rate of every value that the columns `by` have together, the highest first."""
+    cells, classes, counts = _counted(df, of, by, partition)
+    rows = np.unique(classes.ids, return_index=True)[1].tolist()
+    shown = [[cell_text(column.taking(slice(row, row + 1)).values()[0]) for column in cells] for row in rows]
+    rates: list[dict[str, Any]] = [
+        {"value": value, "rate": rate_of_class(counts, number)} for number, value in enumerate(shown)
+    ]
+    return sorted(rates, key=lambda each: (-each["rate"], each["value"]))
+
+
+def _counted(
+    df: pd.DataFrame, of: str, by: Sequence[str], partition: Mapping[Any, Hashable] | None
+) -> tuple[list[Cells], Classes, Floats]:
+    """The columns `by`, their classes, and how often each value of `of` occurs in each.  # counts [classes, values]"""
+    if not by:
         raise InputError("by names no column; name at least one")
-    for name in (of, *columns):
+    for name in (of, *by):
         if name not in df.columns:
             raise InputError(f"the table has no column {name!r}; {did_you_mean(str(name), map(str, df.columns))}")
     if not len(df):
         raise InputError("the table has no rows; a discrimination rate needs at least one")
     sought = Cells.of(df[of])
-    cells = [Cells.of(df[name]) for name in columns]
     codes = printed_codes(sought if partition is None else mapped(sought, partition, of))
-    counts = Classes.of(cells).counts(codes, int(codes.max()) + 1)
-    if value is None:
-        return rate(counts)
-    return rate_of_class(counts, int(Classes.of(cells).ids[_row_with(cells, columns, value)]))
+    cells = [Cells.of(df[name]) for name in by]
+    classes = Classes.of(cells)
+    return cells, classes, classes.counts(codes, int(codes.max()) + 1)
 
 
 def mapped(cells: Cells, partition: Mapping[Any, Hashable], name: str) -> Cells:
@@ -64,26 +85,22 @@ def mapped(cells: Cells, partition: Mapping[Any, Hashable], name: str) -> Cells:
 
 def rate(counts: Floats) -> float:
     """1 - H(X|Y)/H(X), from how often each value of X occurs with each of Y.  # counts [Y, X]"""
-    whole = _entropy(counts.sum(axis=0))
-    return 0.0 if whole == 0 else _within(1 - sum(map(_weighted, counts)) / counts.sum() / whole)
+    whole = _weighted(counts.sum(axis=0, keepdims=True))[0]
+    return 0.0 if whole == 0 else _within(1 - float(_weighted(counts).sum() / whole))
 
 
 def rate_of_class(counts: Floats, number: int) -> float:
     """1 - P(y) H(X|Y=y) / H(X) for one value y."""
-    whole = _entropy(counts.sum(axis=0))
-    return 0.0 if whole == 0 else _within(1 - _weighted(counts[number]) / counts.sum() / whole)
+    whole = _weighted(counts.sum(axis=0, keepdims=True))[0]
+    return 0.0 if whole == 0 else _within(1 - float(_weighted(counts[[number]])[0] / whole))
 
 
-def _weighted(counts: Floats) -> float:
-    """n H, in nats, of n observations."""
-    shown = counts[counts > 0]
-    total = shown.sum()
-    return float(-(shown * np.log(shown / total)).sum()) if total else 0.0
-
-
-def _entropy(counts: Floats) -> float:
-    total = float(counts.sum())
-    return _weighted(counts) / total if total else 0.0
+def _weighted(counts: Floats) -> Floats:
+    """n H of each row of n observations, in nats.  # [rows]"""
+    totals = counts.sum(axis=1, keepdims=True)
+    logs = np.log(np.divide(counts, totals, out=np.ones_like(counts), where=counts > 0))
+    weighted: Floats = -(counts * logs).sum(axis=1)
+    return weighted
 
 
 def _within(rate: float) -> float:

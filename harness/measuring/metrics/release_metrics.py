@@ -30,7 +30,7 @@ from harness.measuring.metrics.secrets import (
     worst_diversity,
 )
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import InputError, ReleaseError
 from harness.vocabulary.plain_numbers import plain_number
 from harness.vocabulary.release import CellIds, Lexicon, cell_ids, require_columns, weights_of
 from harness.vocabulary.schema import Schema
@@ -52,8 +52,10 @@ class MeasuredRelease:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Table, schema: Schema, original: Dataset | None) -> MeasuredRelease:
-        """A release, read; raises a ReleaseError for what cannot be."""
+    def of(
+        cls, table: Table, schema: Schema, original: Dataset | None, lexicons: Sequence[Lexicon | None] | None = None
+    ) -> MeasuredRelease:
+        """A release, read; raises a ReleaseError for what cannot be. `lexicons` of its columns that have read it."""
         require_columns(schema, table)
         weights, notes = weights_of(schema, table)
         if weights is not None:
@@ -62,12 +64,16 @@ class MeasuredRelease:
             raise InputError("the release has no rows that count; there is nothing to measure")
         columns = [table.column(column.name) for column in schema.quasi]
         classes = Classes.of(columns, weights)
-        cells, unread = _read(schema, columns, original)
-        return cls(schema, table, classes, original, cells, (*notes, *unread))
+        known = _lexicons(schema, original) if lexicons is None else lexicons
+        cells = tuple(
+            None if lexicon is None else cell_ids(lexicon, column)
+            for lexicon, column in zip(known, columns, strict=True)
+        )
+        return cls(schema, table, classes, original, cells, (*notes, *_unread(schema, cells)))
 
     def metrics(self) -> Plain:
         """Every metric but utility."""
-        secrets = {secret.column.name: self._about(secret) for secret in self._secrets()}
+        secrets = {secret.column.name: self._about(secret) for secret in self.secrets()}
         suppressed = np.stack([is_suppressed(cells, self.schema.suppressed or ()) for cells in self._quasi])
         shows_nothing: Flags = np.logical_and.reduce(suppressed)
         names = [column.name for column in self.schema.quasi]
@@ -88,7 +94,8 @@ class MeasuredRelease:
     def _quasi(self) -> list[Cells]:
         return [self.table.column(column.name) for column in self.schema.quasi]
 
-    def _secrets(self) -> Iterator[SecretColumn]:
+    def secrets(self) -> Iterator[SecretColumn]:
+        """Each sensitive column."""
         for column in self.schema.sensitive:
             before = None if self.original is None else self.original.table.column(column.name)
             yield SecretColumn.of(column, self.table.column(column.name), before, self.schema.suppressed or SIGNS)
@@ -114,31 +121,45 @@ class MeasuredRelease:
         if original is None or self.table.rows != original.size or self.classes.weights is not None:
             return False
         same = [
-            secret.original is not None and np.array_equal(secret.codes, secret.original) for secret in self._secrets()
+            secret.original is not None and np.array_equal(secret.codes, secret.original) for secret in self.secrets()
         ]
         return all(same) and self.table.rows > 0
 
 
-def _read(
-    schema: Schema, columns: Sequence[Cells], original: Dataset | None
-) -> tuple[tuple[CellIds | None, ...], list[str]]:
-    """The cells of each quasi-identifier, read against its domain, and what to say of columns without one."""
-    read: list[CellIds | None] = []
-    notes: list[str] = []
-    for number, (column, cells) in enumerate(zip(schema.quasi, columns, strict=True)):
+def _lexicons(schema: Schema, original: Dataset | None) -> Iterator[Lexicon | None]:
+    """How the cells of each quasi-identifier are read; None where its values are not known."""
+    signs = frozenset(schema.suppressed or ())
+    for number, column in enumerate(schema.quasi):
         reading = declared_reading(column) if original is None else original.readings[number]
         if reading is None:
-            read.append(None)
-            notes.append(
-                f"column {column.name!r}: lost leaves and certainty penalty are not measured, because its values are "
-                "not known; give the original, or declare a hierarchy, an order, values, or min and max"
-            )
-            continue
-        lexicon = Lexicon(
-            column.name, replace(reading, suppressed=frozenset(schema.suppressed or ())), column.hierarchy
-        )
-        read.append(cell_ids(lexicon, cells))
-    return tuple(read), notes
+            yield None
+        else:
+            yield Lexicon(column.name, replace(reading, suppressed=signs), column.hierarchy)
+
+
+def measurable_lexicons(table: Table, schema: Schema, original: Dataset | None) -> list[Lexicon | None]:
+    """The same; None also where a cell of the column cannot be read."""
+    return [
+        lexicon if lexicon is not None and _can_read(lexicon, table.column(lexicon.name)) else None
+        for lexicon in _lexicons(schema, original)
+    ]
+
+
+def _can_read(lexicon: Lexicon, cells: Cells) -> bool:
+    try:
+        cell_ids(lexicon, cells)
+    except ReleaseError:
+        return False
+    return True
+
+
+def _unread(schema: Schema, cells: Sequence[CellIds | None]) -> list[str]:
+    return [
+        f"column {column.name!r}: lost leaves and certainty penalty are not measured, because its values are not "
+        "known or a cell cannot be read; give the original, and declare the kind and the hierarchy of the column"
+        for column, read in zip(schema.quasi, cells, strict=True)
+        if read is None
+    ]
 
 
 def plain_metrics(metrics: Plain) -> Plain:
