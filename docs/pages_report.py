@@ -42,6 +42,7 @@ WORDS: dict[str, dict[str, str]] = {
         "oracle.card": "what it says of itself",
         "oracle.coupled": "both sides were drawn with the same seeds",
         "oracle.row_order_invariant": "the order of rows makes no difference to it, as far as was checked",
+        "proportional": "one for each adversary that reads the shares of a proportional table, and secret",
         "release": "metrics of the first draw of f(D); null where f releases predictions, or where f(D) is drawn for "
         "each block of persons anew",
         "selection": "who was examined",
@@ -141,6 +142,15 @@ WORDS: dict[str, dict[str, str]] = {
         "outside.cells": "share of the cells",
         "outside.rows": "share of the rows with such a cell",
         "notes": "what was noticed about the release",
+    },
+    "proportional": {
+        "secret": "name of the sensitive column",
+        "adversary": "who reads the shares",
+        "plain_adversary": "who reads the plain cells alone, and is equal in all else",
+        "largest": "largest distance of a person, with shares",
+        "mean": "mean distance, with shares",
+        "plain_largest": "largest distance without them",
+        "plain_mean": "mean distance without them",
     },
     "released_secret": {
         "l": "ℓ-diversity",

@@ -14,7 +14,7 @@ ORDER = [
     "vocabulary.errors", "vocabulary.error_codes", "vocabulary.plain_numbers", "vocabulary.origin",
     "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
-    "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
+    "vocabulary.lexicon", "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
     "measuring.special", "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds",
     "measuring.divergence",
     "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
@@ -29,7 +29,8 @@ ORDER = [
     "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
     "executors",
     "auditing.procedure", "auditing.cost",
-    "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
+    "auditing.reasons", "auditing.verdict", "auditing.plain_beside_proportional",
+    "auditing.compile_report", "auditing.verify",
     "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])

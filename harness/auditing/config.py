@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, SUBJECT, Option, is_as_expected, options_of
 from harness.auditing.plan import Claim, Plan
-from harness.measuring.adversary import Adversary, adversary_from, panel_named
+from harness.measuring.adversary import Adversary, adversary_from, panel_named, with_plain_readers
 from harness.measuring.divergence import divergence_named
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.vocabulary.dataset import Dataset, Missing
@@ -155,7 +155,8 @@ def choose_adversaries(
         )
     if panel is not None:
         return panel_named(panel)
-    return tuple(adversary_from(one, base) for one in (listed if listed is not None else [single]))
+    chosen = listed if listed is not None else [single]
+    return with_plain_readers(adversary_from(one, base) for one in chosen)
 
 
 def bind(

@@ -20,6 +20,7 @@ from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
 from oracles.reference.generalising import GeneralisedColumn, Longs, generalised
 from oracles.reference.merging import merged_classes
+from oracles.reference.proportional import check_truth, with_shares
 from oracles.reference.remembering import Remembered
 
 
@@ -28,20 +29,23 @@ class Greedy:
     """Merges the smallest class with the one for which lost leaves grow least, until every class has k rows."""
 
     k: int = 5  # least rows of a class
+    proportional: bool = False  # cells also say how the original values of their class are shared out
     _columns: Remembered[tuple[GeneralisedColumn, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
             raise InputError(f"greedy: k = {self.k!r}; expected a whole number of at least 1")
+        check_truth("greedy", "proportional", self.proportional)
         object.__setattr__(self, "_columns", Remembered(generalised))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Only what was declared travels."""
-        return Greedy, (self.k,)
+        return Greedy, (self.k, self.proportional)
 
     @property
     def card(self) -> Card:
-        return Card(f"greedy(k={self.k})", version="1", randomized=False, keeps_data=True)
+        shown = f"k={self.k}, proportional=True" if self.proportional else f"k={self.k}"
+        return Card(f"greedy({shown})", version="1", randomized=False, keeps_data=True)
 
     def answer(self, ask: Ask) -> Iterable[Table]:
         return [self._release(ask.data, ask.drop)] * ask.draws
@@ -62,7 +66,8 @@ class Greedy:
         pairs = zip(columns, partition.nodes, strict=True)
         quasi = tuple(_printed(column, nodes[partition.classes]) for column, nodes in pairs)
         sensitive = data.table.without(drop).columns[len(columns) :]
-        return Table(data.schema.names, (*quasi, *sensitive))
+        table = Table(data.schema.names, (*quasi, *sensitive))
+        return with_shares(table, data, drop) if self.proportional else table
 
 
 def _printed(column: GeneralisedColumn, nodes: Longs) -> Cells:

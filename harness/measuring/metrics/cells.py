@@ -23,7 +23,7 @@ from harness.measuring.encoding.axis import axis_of
 from harness.measuring.encoding.bins import NUMBER_KINDS
 from harness.measuring.encoding.hierarchies import tree_of
 from harness.measuring.metrics.classes import Floats
-from harness.vocabulary.release import CellIds
+from harness.vocabulary.lexicon import CellIds
 from harness.vocabulary.schema import MISSING
 from harness.vocabulary.values import Interval, OneOf, Raw, Reading, Suppressed, Value
 

@@ -17,15 +17,22 @@ import numpy.typing as npt
 
 from harness.measuring.metrics.cells import certainty_penalty, lost_leaves, outside
 from harness.measuring.metrics.classes import Classes
-from harness.vocabulary.release import CellIds
+from harness.vocabulary.lexicon import CellIds
 from harness.vocabulary.table import Cells
+from harness.vocabulary.values import Suppressed
 from harness.vocabulary.values.atoms import cell_text
 
 Plain = dict[str, Any]
 
 
-def is_suppressed(cells: Cells, signs: Collection[str]) -> npt.NDArray[np.bool_]:
-    """Whether each row's cell says nothing: empty, missing, only stars, or declared so.  # [rows]"""
+def is_suppressed(cells: Cells, read: CellIds | None, signs: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Whether each row's cell says nothing.  # [rows]
+
+    Where the column could not be read: it is empty, missing, has stars only, or is declared so.
+    """
+    if read is not None:
+        known = [isinstance(read.lexicon.value(int(number)), Suppressed) for number in read.ids]
+        return np.array(known, dtype=bool)[read.codes]
     texts = [cell_text(cell).strip() for cell in cells.palette.tolist()]
     flags = [not text.strip("*") or text in signs for text in texts]
     return np.array([*flags, True], dtype=bool)[cells.codes]  # a missing cell's -1 picks the last entry

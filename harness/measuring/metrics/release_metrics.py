@@ -31,8 +31,9 @@ from harness.measuring.metrics.secrets import (
 )
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, ReleaseError
+from harness.vocabulary.lexicon import CellIds, Lexicon, cell_ids
 from harness.vocabulary.plain_numbers import plain_number
-from harness.vocabulary.release import CellIds, Lexicon, cell_ids, require_columns, weights_of
+from harness.vocabulary.release import require_columns, weights_of
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
 
@@ -74,7 +75,10 @@ class MeasuredRelease:
     def metrics(self) -> Plain:
         """Every metric but utility."""
         secrets = {secret.column.name: self._about(secret) for secret in self.secrets()}
-        suppressed = np.stack([is_suppressed(cells, self.schema.suppressed or ()) for cells in self._quasi])
+        signs = self.schema.suppressed or ()
+        suppressed = np.stack(
+            [is_suppressed(cells, read, signs) for cells, read in zip(self._quasi, self.cells, strict=True)]
+        )
         shows_nothing: Flags = np.logical_and.reduce(suppressed)
         names = [column.name for column in self.schema.quasi]
         return {

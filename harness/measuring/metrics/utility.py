@@ -23,7 +23,8 @@ from harness.measuring.metrics.release_metrics import MeasuredRelease
 from harness.measuring.metrics.secrets import Plain, SecretColumn
 from harness.measuring.models import Model, model_named
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import CellIds, TrainingRows, cell_ids
+from harness.vocabulary.lexicon import CellIds, cell_ids
+from harness.vocabulary.release import TrainingRows
 from harness.vocabulary.table import Codes
 
 ENCODER, MODEL, FOLDS = "fill-parent", "mlp", 5
