@@ -43,7 +43,7 @@ class Classes:
         shown = codes >= 0
         key = self.ids[shown] * values + codes[shown]
         weights = None if self.weights is None else self.weights[shown]
-        return np.bincount(key, weights, len(self.sizes) * values).astype(np.float64).reshape(-1, values)
+        return np.bincount(key, weights, len(self.sizes) * values).astype(np.float64).reshape(len(self.sizes), values)
 
     def total(self, numbers: npt.NDArray[Any]) -> float:
         """The sum of a number per row, or of flags, over all people.  # numbers [rows]"""
