@@ -12,12 +12,12 @@ import pandas as pd
 from harness.auditing.config import load_declared_data, read_data, read_toml
 from harness.measuring.metrics.discrimination import discrimination_rate, rates_of_values
 from harness.measuring.metrics.measure import measure as measure_release
-from harness.measuring.metrics.release_metrics import MeasuredRelease, plain_metrics
+from harness.measuring.metrics.measure import read_release
+from harness.measuring.metrics.release_metrics import plain_metrics
 from harness.render.metrics import metrics_page
-from harness.vocabulary.errors import InputError, ReleaseError
+from harness.vocabulary.errors import InputError
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.source import released_frame
-from harness.vocabulary.table import Table
 
 
 def measure(chosen: argparse.Namespace) -> int:
@@ -26,12 +26,11 @@ def measure(chosen: argparse.Namespace) -> int:
     frame = released_frame(chosen.release, schema.names)
     original = None if chosen.original is None else read_data(chosen.original, schema, options)
     try:
-        measured = MeasuredRelease.of(Table.from_frame(frame), schema, original)
-    except (ReleaseError, InputError) as error:
-        raise InputError(f"{chosen.release}: {error}") from None
-    found = plain_metrics(measure_release(measured, chosen.utility))
-    if chosen.by:
-        found["discrimination"] = _discrimination(frame, schema, chosen.by.split(","), chosen.partition)
+        found = plain_metrics(measure_release(read_release(frame, schema, original), chosen.utility))
+        if chosen.by:
+            found["discrimination"] = _discrimination(frame, schema, chosen.by.split(","), chosen.partition)
+    except InputError as error:
+        raise error.within(str(chosen.release)) from None
     print(json.dumps(found) if chosen.json else metrics_page(found))
     return 0
 

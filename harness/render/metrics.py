@@ -78,6 +78,8 @@ def _utility(metrics: Plain) -> Iterator[str]:
         return
     yield f"utility ({utility['model']} on {utility['encoder']}, {utility['folds']}-fold cross-validation)"
     for name, sides in utility["secrets"].items():
+        if sides["release"] is None:
+            yield _line(f"  {name}", None, "needs two values with at least as many rows as folds")
         for side, found in sides.items():
             if found is not None:
                 yield _line(f"  {name}, {side}", found["auc"], _accuracy(found))

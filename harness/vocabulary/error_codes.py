@@ -158,6 +158,13 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "`harness explain` without a name lists all of them.",
     ),
     ErrorCode(
+        "E225", "A release cannot be measured", InputError, ("harness.measuring.metrics",),
+        "The released table lacks a declared column, has no rows, or holds a cell that cannot be read or a sensitive "
+        "value that is not declared; or a discrimination rate is asked for a value that no row has.",
+        "Correct the column, cell or value that the message names, or what schema.toml declares of it. A name of a "
+        "group of values, such as `North America`, needs a hierarchy that has it.",
+    ),
+    ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,
         "The anonymizer, or the way to it, failed. No more specific code fits.",
         "Ask the vendor with the message at hand. What was measured is kept; the same command continues.",

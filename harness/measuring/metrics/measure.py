@@ -46,11 +46,8 @@ def metrics(
     only_named = not isinstance(quasi, Mapping) and all(isinstance(name, str) for name in quasi)
     columns = _named(quasi, original) if only_named else quasi
     schema = Schema(columns, sensitive, weight, suppressed=suppressed)  # type: ignore[arg-type]
-    release = _table(df, schema)
     data = None if original is None else Dataset.from_frame(original, schema, missing="keep")
-    measured = MeasuredRelease.of(
-        release, schema, data, measurable_lexicons(release, schema, data) if only_named else None
-    )
+    measured = read_release(df, schema, data, only_named=only_named)
     return measure(measured, utility, encoder, seed)
 
 
@@ -62,18 +59,22 @@ def measure(
     return {**found, "utility": None if utility is None else utility_of(measured, utility, encoder, seed)}
 
 
+def read_release(
+    df: pd.DataFrame, schema: Schema, data: Dataset | None, *, only_named: bool = False
+) -> MeasuredRelease:
+    """A released table, read; where its columns are only named, as far as that is possible."""
+    try:
+        table = as_release(df)
+        assert isinstance(table, Table)
+        require_columns(schema, table)
+        lexicons = measurable_lexicons(table, schema, data) if only_named else None
+        return MeasuredRelease.of(table, schema, data, lexicons)
+    except ReleaseError as error:  # the user gave this release, and no oracle
+        raise InputError(str(error)) from None
+
+
 def _named(quasi: Any, original: pd.DataFrame | None) -> list[Column]:
     if isinstance(quasi, str):
         raise InputError(f"quasi must be a list of columns, or map each to its kind, not {quasi!r}")
     numbers = () if original is None else tuple(original.select_dtypes("number").columns)
     return [Column(name, "number" if name in numbers else "category") for name in quasi]
-
-
-def _table(df: pd.DataFrame, schema: Schema) -> Table:
-    release = as_release(df)
-    assert isinstance(release, Table)
-    try:
-        require_columns(schema, release)
-    except ReleaseError as error:
-        raise InputError(str(error)) from None
-    return release
