@@ -29,6 +29,6 @@ def test_without_a_network_the_command_says_so(tmp_path: Path) -> None:
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     assert run.returncode == 2
-    assert "error E228" in run.stderr
+    assert "error E233" in run.stderr
     assert "cannot be fetched from openml.org" in run.stderr
     assert not (tmp_path / "adult.csv").exists()

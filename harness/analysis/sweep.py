@@ -18,7 +18,7 @@ from harness.vocabulary.errors import HarnessError
 
 FORMAT = 1  # of sweep.json
 FINISHED, FAILED = "finished", "failed"
-UTILITY = "utility"  # key of a release's metrics that a privacy-utility plane shows
+LOSS = "mean_normalized_certainty_penalty"  # of a release's metrics: 0 as the data, 1 all suppressed
 
 Plain = dict[str, Any]
 
@@ -93,6 +93,7 @@ def _numbers(result: Mapping[str, Any]) -> Plain:
     }
 
 
-def _utility(report: Mapping[str, Any]) -> Any:
-    """How useful f(D) still is, where the report measured it."""
-    return (report.get("release") or {}).get(UTILITY)
+def _utility(report: Mapping[str, Any]) -> float | None:
+    """How precise the cells of f(D) still are, from 1 (as the data) to 0, where the report measured it."""
+    loss = (report.get("release") or {}).get(LOSS)
+    return None if loss is None else 1 - float(loss)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.auditing.config import check, parse, sections
+from harness.auditing.config import check, read_toml, sections
 from harness.auditing.options import ADVERSARY, TABLE, TEXT_OR_TABLE
 from harness.vocabulary.errors import InputError, did_you_mean
 
@@ -60,7 +60,7 @@ class Cell:
 def read_sweep(path: str | Path) -> list[Cell]:
     """The cells that a file describes, in its order; the first mistake in any of them is refused."""
     path = Path(path)
-    content = parse(path)
+    content = read_toml(path)
     try:
         return list(_cells(content))
     except InputError as error:

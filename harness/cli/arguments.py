@@ -135,6 +135,22 @@ def _data(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="fetching:data")
 
 
+def _measure(command: argparse.ArgumentParser) -> None:
+    command.add_argument("release", type=Path, help="the released table: CSV, Parquet or Excel")
+    schema = "what its columns are: the section [data] of an audit.toml, where path may be missing"
+    command.add_argument("--schema", type=Path, required=True, metavar="FILE", help=schema)
+    command.add_argument(
+        "--original", type=Path, metavar="FILE", help="the data that was anonymized, for t, loss, truth"
+    )
+    command.add_argument("--by", metavar="COLUMNS", help="discrimination rate of every value of these: age,city")
+    partition = "TOML file that maps sensitive values to what an attacker takes them for, for --by"
+    command.add_argument("--partition", type=Path, metavar="FILE", help=partition)
+    utility = 'also how well a model predicts the sensitive column (takes a while; "mlp" as in the fourth text)'
+    command.add_argument("--utility", nargs="?", const="mlp", metavar="MODEL", help=utility)
+    command.add_argument("--json", action="store_true", help="print the metrics as JSON")
+    command.set_defaults(perform="measuring:measure")
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -169,6 +185,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "compare": ("compare finished audits: who is better or worse off, with limits", _compare),
     "prune": ("remove the people who break the claim and audit again, round by round", _prune),
     "data": ("fetch a public data set of the papers from OpenML, as a CSV file", _data),
+    "measure": ("measure one released table: k, l, t, discrimination rate, loss, utility", _measure),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),

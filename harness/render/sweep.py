@@ -180,7 +180,7 @@ def _plane(rows: Sequence[Plain]) -> Iterator[Markup]:
         for members in [[row for row in known if row["series"] == series]]
         for names in [[row["label"] for row in members]]
     ]
-    x = axis_of("utility", [row["utility"] for row in known])
+    x = axis_of("precision kept (1 - normalized certainty penalty)", [row["utility"] for row in known])
     y = axis_of("mean distance", [float(row["mean"]) for row in known])
     yield heading("Privacy against utility")
     yield figure("Privacy against utility", "Mean distance and utility of each cell", x, y, *layers)
