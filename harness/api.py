@@ -21,7 +21,7 @@ import pandas as pd
 
 from harness.auditing.compile_certificate import compile_certificate
 from harness.auditing.compile_certificate import to_text as certificate_text
-from harness.auditing.config import bind, choose_adversaries, loaded
+from harness.auditing.config import AuditFile, bind, choose_adversaries, loaded
 from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY, write_text
 from harness.auditing.journal import Journal
 from harness.auditing.journal_facts import gather_facts
@@ -35,14 +35,14 @@ from harness.measuring.divergence import divergence_named
 from harness.measuring.one_thread import environment_of_one_thread
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
-from harness.progress import with_progress
+from harness.progress import Watcher, watcher
 from harness.report import Report
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
-from oracles import as_oracle
+from oracles import as_oracle, open_with, options_beside, options_of_identity
 from oracles.clients.isolated import ChildSettings
 
 
@@ -51,7 +51,7 @@ def audit(
     data: pd.DataFrame | str | Path | Dataset,  # a DataFrame, a CSV or Parquet file, or a Dataset
     *,
     quasi: Mapping[str, Any] | Sequence[Column] = (),
-    sensitive: str | Sequence[str | Column] = (),
+    sensitive: str | Mapping[str, Any] | Sequence[str | Column | Mapping[str, Any]] = (),
     joint: bool = False,
     person: str | None = None,
     epsilon: float,
@@ -141,10 +141,17 @@ def child_settings(log: Path) -> ChildSettings:
     return ChildSettings(log, environment_of_one_thread())
 
 
+def open_oracle(file: AuditFile, log: Path) -> tuple[Oracle, dict[str, Any]]:
+    """The oracle of an audit.toml, and what its journal says about where it is."""
+    options = options_beside(file.path.parent, file.address, file.options)
+    oracle = open_with(file.address, options, child_settings(log))
+    return oracle, {"address": file.address, "options": options_of_identity(options)}
+
+
 def _dataset(
     data: pd.DataFrame | str | Path | Dataset,
     quasi: Mapping[str, Any] | Sequence[Column],
-    sensitive: str | Sequence[str | Column],
+    sensitive: str | Mapping[str, Any] | Sequence[str | Column | Mapping[str, Any]],
     missing: Missing,
     weight: str | None,
     person: str | None,
@@ -179,13 +186,15 @@ def run_audit(
     *,
     out: Path | None = None,
     source: Mapping[str, Any] | None = None,
-    progress: bool | None = None,
+    progress: bool | Watcher | None = None,
     reveal: bool = False,
     statements: Mapping[str, Any] | None = None,  # of the auditor, for the test report
+    shared: Oracle | None = None,
 ) -> Report:
     """Run an audit to its end and close the oracle, also after an error.
 
-    With `out`, its journal, its report and the test report are there afterwards.
+    With `out`, its journal, its report and the test report are there afterwards. `progress` may be a function that
+    watches the events. `shared` is the same oracle with answers that another audit got.
     """
     started = time.time()
     records = RawRecords(plan.data) if reveal else None
@@ -193,10 +202,10 @@ def run_audit(
         executor = choose_executor(workers, in_process=oracle.card.in_process)
         journal = open_journal(plan, oracle, out, source)
         with journal or nullcontext():
-            shown = sys.stderr.isatty() if progress is None else progress
+            watch = progress if callable(progress) else watcher(sys.stderr.isatty() if progress is None else progress)
             known = len(journal.entries) if journal is not None else 0
             state = AuditState(plan.spec())
-            for _ in with_progress(Audit(plan, oracle, executor).events(journal, state), shown, known):
+            for _ in watch(Audit(plan, oracle, executor, shared).events(journal, state), known):
                 pass  # the audit happens while its events are taken
     report = Report.of(state, records)
     if out is not None:

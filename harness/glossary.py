@@ -93,6 +93,13 @@ TERMS: tuple[Term, ...] = (
         "releases, and the differential privacy it claims. The first questions of an audit check it.",
     ),
     Term(
+        "cell (of a sweep)",
+        "One audit of a sweep: one value of every key that varies. Each has a folder of its own with journal "
+        "and report, and is the audit that it would be alone.",
+        see='how-to/sweeps.md',
+        aliases=('cell',),
+    ),
+    Term(
         "certificate",
         "What a random part of the persons says about all of them: with the confidence of the claim, no more than this "
         "share of all persons reaches epsilon. If none of 299 persons drawn at random does, fewer than 1 % of all do, "
@@ -270,6 +277,14 @@ TERMS: tuple[Term, ...] = (
         see="statistics.md",
     ),
     Term(
+        "membership inference",
+        "Telling from a release whether a person's own rows are in the data. The report scores everybody "
+        "twice by the adversary's confidence in the true value, as a member and as a non-member, and says how "
+        "well one threshold tells the two (AUC, true positives at few false positives).",
+        see='explanation/membership.md',
+        aliases=('membership', 'AUC'),
+    ),
+    Term(
         "model",
         "What the adversary trains on a release to predict the sensitive value: naive Bayes by default.",
         aliases=("bernoulli",),
@@ -358,6 +373,13 @@ TERMS: tuple[Term, ...] = (
         see="how-to/evidence.md",
     ),
     Term(
+        "repair",
+        "Taking the people who break a claim out of the data and testing everything again (`harness prune`). "
+        "It need not help: f treats the others differently then.",
+        see='how-to/prune.md',
+        aliases=('prune',),
+    ),
+    Term(
         "seed",
         "A number from which all randomness of a draw follows. Equal questions with equal seeds must get equal "
         "answers. The seed of the plan makes a whole audit repeatable.",
@@ -374,6 +396,12 @@ TERMS: tuple[Term, ...] = (
         "conformity. It names no person. The certificate of a sample is something else: a share of persons.",
         aliases=("certificate.json",),
         see="how-to/evidence.md",
+    ),
+    Term(
+        "sweep",
+        "An audit repeated for every value of some keys, such as k = 2, 5, 10: a table, figures and JSON with "
+        "one row per cell (`harness sweep`).",
+        see='how-to/sweeps.md',
     ),
     Term(
         "VIOLATED",

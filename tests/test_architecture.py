@@ -14,13 +14,15 @@ ORDER = [
     "vocabulary.errors", "vocabulary.error_codes", "vocabulary.plain_numbers", "vocabulary.origin",
     "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.private_files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
-    "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
+    "vocabulary.lexicon", "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
     "measuring.special", "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds",
     "measuring.divergence",
     "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
     "measuring.privacy_claim", "measuring.independence",
-    "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
+    "measuring.features", "measuring.membership",
+    "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
+    "measuring.metrics",
     "auditing.options", "auditing.statements", "auditing.vacuous",
     "auditing.plan", "auditing.config", "auditing.reference_events", "auditing.events", "auditing.finding",
     "auditing.grid",
@@ -30,19 +32,22 @@ ORDER = [
     "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
     "auditing.folder", "executors",
     "auditing.procedure", "auditing.cost",
-    "auditing.reasons", "auditing.verdict", "auditing.references", "auditing.confidential", "auditing.compile_report",
+    "auditing.reasons", "auditing.verdict", "auditing.references", "auditing.plain_beside_proportional",
+    "auditing.confidential", "auditing.compile_report",
     "auditing.derived_numbers", "auditing.verify",
     "auditing.decision", "auditing.detectable", "auditing.certificate_words", "auditing.compile_certificate",
     "auditing.journal_facts", "auditing.verify_certificate", "signing",
-    "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
+    "glossary", "render", "report", "progress", "analysis", "synthetic_census", "api", "experiments",
+    "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
-KNOW_THE_ORACLES = {"api", "demo", "cli"}
+KNOW_THE_ORACLES = {"api", "experiments", "demo", "cli"}
 
 PUBLIC = {
     "Adversary", "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy",
     "InputError", "JournalError", "Oracle", "OracleError", "Outcome", "Plan", "Predictions", "Record", "ReleaseEncoder",
-    "ReleaseError", "Report", "Schema", "Table", "Verdict", "audit", "distance", "encode", "judge",
+    "ReleaseError", "Report", "Schema", "Table", "Verdict", "audit", "discrimination_rate", "distance", "encode",
+    "judge", "metrics",
 }  # fmt: skip
 
 

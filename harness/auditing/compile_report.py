@@ -17,17 +17,20 @@ from harness.auditing.confidential import plan_digest
 from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
+from harness.auditing.plain_beside_proportional import in_words, proportional_beside_plain
 from harness.auditing.plan import Claim
 from harness.auditing.probe import REPEATS
 from harness.auditing.reasons import JudgingContext, percent
 from harness.auditing.references import plain_baselines, plain_class_sizes
 from harness.auditing.state import AuditState
 from harness.auditing.verdict import Pair, Verdict, judge_pairs, overall, undecided
+from harness.measuring.membership import tell_members
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
 from harness.vocabulary.persons import RowNames, person_in_words
 from harness.vocabulary.plain_numbers import plain_number
+from harness.vocabulary.release import SHARES_ARE_SHOWN
 
 FORMAT = 2  # of report.json
 THRESHOLDS = (1e-3, 10**-2.5, 1e-2, 1e-1)  # v1 §3.4.2 quotes the share above 10^-2.5
@@ -105,6 +108,8 @@ def _compiled(state: AuditState, findings: Sequence[Finding], verdicts: dict[Pai
             "coupled": profile.coupled,
             "row_order_invariant": profile.row_order_invariant,
         },
+        "proportional": proportional_beside_plain(spec, results),
+        "release": None if state.described is None else dict(state.described.metrics),
         "selection": {
             "persons": len(selected.persons),
             "examined": len(selected.examined),
@@ -177,6 +182,7 @@ def _result(
         "curve": _curve(measured, float(spec["divergence"][number]["reach"])),
         **_at_the_claim(measured),
         "privacy_loss": _privacy_loss(measured, state.profile),
+        "membership": _membership(measured, state.claim),
     }
 
 
@@ -267,6 +273,25 @@ def _privacy_loss(findings: Sequence[Finding], profile: OracleProfile | None) ->
     return {"claimed": claimed, "delta": delta, "at_least": most, "witness": -person, "refuted": most > claimed}
 
 
+def _membership(findings: Sequence[Finding], claim: Claim) -> Plain | None:
+    """How well one threshold on the confidence in the true value tells members from others, over all persons.
+
+    `certain` is the share of persons whom an adversary with both models tells with certainty (f deterministic, d > 0).
+    """
+    scores = [finding.confidence for finding in findings if finding.confidence]
+    members, others = (np.array([score[side] for score in scores]) for side in (0, 1))
+    told = tell_members(members, others, claim.confidence)
+    if told is None:
+        return None
+    exact = all(finding.exact for finding in findings)
+    return {
+        "persons": told.persons,
+        "auc": asdict(told.auc),
+        "points": [asdict(point) for point in told.points],
+        "certain": float(np.mean([one.distance > 0 for one in findings])) if exact else None,
+    }
+
+
 def _notes(state: AuditState, results: Sequence[Plain], context: JudgingContext) -> list[str]:
     """What was odd about the oracle and its releases, each once, with the number of persons it was seen at."""
     assert state.profile is not None
@@ -279,7 +304,10 @@ def _notes(state: AuditState, results: Sequence[Plain], context: JudgingContext)
         for note, count in state.notes.items()
         if note not in at_first
     ]
-    return [*at_first, *sorted(later), *_uncovered(results, context), *_refuted(state, results, context)]
+    compared = [in_words(one) for one in proportional_beside_plain(state.spec, results)]
+    if compared:  # somebody reads what it says that nobody may
+        at_first.pop(SHARES_ARE_SHOWN, None)
+    return [*compared, *at_first, *sorted(later), *_uncovered(results, context), *_refuted(state, results, context)]
 
 
 def _uncovered(results: Sequence[Plain], context: JudgingContext) -> list[str]:

@@ -67,6 +67,11 @@ def _require_exact(person: int, one: Measurement, divergence: Divergence | None)
                 f"{proven.distance!r} apart; the journal cannot be trusted"
             )
         _require_same(person, "parts of the distance per value", one.per_value, proven.per_value)
+    if one.confidence and one.confidence not in zip(one.present, one.absent, strict=True):
+        raise JournalError(
+            f"the confidence in the true value of person {person} is in neither of her two predictions; the journal "
+            "cannot be trusted"
+        )
     for name in ("lower", "upper", "alone"):
         _require_same(person, f"limit {name!r}", getattr(one, name), one.distance)
 

@@ -3,6 +3,7 @@
     Probed      is the oracle what its card says, and how may its draws be paired
     Selected    who is examined, with how many draws, at which error level
     Drawn       f(D) was drawn for one purpose; the draws themselves are kept beside the journal
+    Described   metrics of the first draw of f(D)
     Watched     what early or late draws of f(D) say about one person: does f drift
     Resumed     an interrupted audit went on, after the oracle was recognised
     Chosen      who goes on to a further look
@@ -156,6 +157,21 @@ class Drawn:
         return cls(entry["purpose"], entry["question"], tuple(entry["digests"]), tuple(entry["notes"]))
 
 
+@dataclass(frozen=True)
+class Described:
+    """Metrics of the first draw of f(D), as plain data: numbers by name, no cell of the release."""
+
+    name: ClassVar = "described"
+    metrics: Mapping[str, Any]
+
+    def entry(self) -> Entry:
+        return dict(self.metrics)
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Described:
+        return cls(dict(entry))
+
+
 @dataclass(frozen=True, eq=False)
 class Watched:
     """What draws of f(D) say about one person, early or late in the audit; the two are compared in the end."""
@@ -202,6 +218,7 @@ class Measurement:
     present: Vector = ()  # M(qⁱ), the mean when there are draws
     absent: Vector = ()  # M⁻ⁱ(qⁱ)
     per_value: Vector = ()
+    confidence: Vector = ()  # in her true value, with and without her; of the first draw
     draws: int = 1
     floor: float | None = None  # what sampling noise alone would show
     delta_at_epsilon: Limits | None = None  # how often a pair of draws is ε or more apart (v1, Definition 1)
@@ -344,8 +361,8 @@ class Closed:
 
 
 Event = (
-    Probed | Selected | Drawn | Watched | Resumed | Chosen | Examined | Failed | Confirmed | Baselines | ClassSizes
-    | Closed
+    Probed | Selected | Drawn | Described | Watched | Resumed | Chosen | Examined | Failed | Confirmed | Baselines
+    | ClassSizes | Closed
 )  # fmt: skip
 KINDS: dict[str, type[Event]] = {kind.name: kind for kind in get_args(Event)}
 

@@ -16,6 +16,7 @@ from harness.auditing.events import (
     Chosen,
     Closed,
     Confirmed,
+    Described,
     Drawn,
     Event,
     Examined,
@@ -64,6 +65,7 @@ class AuditState:
     copied: set[int] = field(default_factory=set)  # persons whose draws were copies of each other
     baselines: Baselines | None = None
     class_sizes: ClassSizes | None = None
+    described: Described | None = None
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -87,6 +89,8 @@ class AuditState:
                 self.selected = event
             case Drawn():
                 self.drawn[event.purpose, event.question] = event
+            case Described():
+                self.described = event
             case Watched():
                 self.watched[event.purpose] = event.samples
             case Chosen():

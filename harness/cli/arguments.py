@@ -111,6 +111,67 @@ def _report(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="audits:report")
 
 
+def _sweep(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Exit codes: 0 if every cell was audited, whatever the verdicts; else that of the first cell that failed. Run "
+        "the same command again to continue."
+    )
+    command.add_argument("file", type=Path, help="sweep.toml: an audit.toml with a table [sweep]")
+    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all cells and the results (NAME.sweep)")
+    command.add_argument("--json", action="store_true", help="print the content of sweep.json instead of the table")
+    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
+    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    command.set_defaults(perform="sweeping:sweep")
+
+
+def _compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="the --out folders of finished audits; the first is compared with",
+    )
+    command.add_argument("--json", action="store_true", help="print everything, every changed person too, as JSON")
+    command.set_defaults(perform="comparing:compare")
+
+
+def _prune(command: argparse.ArgumentParser) -> None:
+    command.epilog = "The exit code is the outcome of the last round. Run the same command again to continue."
+    command.add_argument("file", type=Path, help="audit.toml")
+    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all rounds and the result (NAME.prune)")
+    command.add_argument("--rounds", type=int, metavar="N", help="audits after the first, at most (10)")
+    command.add_argument("--people", type=int, metavar="N", help="persons to remove, at most (one in twenty)")
+    command.add_argument("--at-once", type=int, metavar="N", help="persons to remove in one round (all who break it)")
+    command.add_argument("--json", action="store_true", help="print the content of prune.json instead of the table")
+    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
+    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    command.set_defaults(perform="pruning:prune")
+
+
+def _data(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", choices=["adult"], help="adult: census data of UCI, as in the papers")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="file to write (NAME.csv)")
+    command.add_argument("--attempts", type=int, default=3, metavar="N", help="how often to try (3)")
+    command.set_defaults(perform="fetching:data")
+
+
+def _measure(command: argparse.ArgumentParser) -> None:
+    command.add_argument("release", type=Path, help="the released table: CSV, Parquet or Excel")
+    schema = "what its columns are: the section [data] of an audit.toml, where path may be missing"
+    command.add_argument("--schema", type=Path, required=True, metavar="FILE", help=schema)
+    command.add_argument(
+        "--original", type=Path, metavar="FILE", help="the data that was anonymized, for t, loss, truth"
+    )
+    command.add_argument("--by", metavar="COLUMNS", help="discrimination rate of every value of these: age,city")
+    partition = "TOML file that maps sensitive values to what an attacker takes them for, for --by"
+    command.add_argument("--partition", type=Path, metavar="FILE", help=partition)
+    utility = 'also how well a model predicts the sensitive column (takes a while; "mlp" as in the fourth text)'
+    command.add_argument("--utility", nargs="?", const="mlp", metavar="MODEL", help=utility)
+    command.add_argument("--json", action="store_true", help="print the metrics as JSON")
+    command.set_defaults(perform="measuring:measure")
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -142,6 +203,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "sign": ("check a finished audit and sign its journal, plan and reports", _sign),
     "report": ("print the report of a finished or interrupted audit in another format", _report),
+    "sweep": ("run an audit for every value of some keys: a table, figures and JSON", _sweep),
+    "compare": ("compare finished audits: who is better or worse off, with limits", _compare),
+    "prune": ("remove the people who break the claim and audit again, round by round", _prune),
+    "data": ("fetch a public data set of the papers from OpenML, as a CSV file", _data),
+    "measure": ("measure one released table: k, l, t, discrimination rate, loss, utility", _measure),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),

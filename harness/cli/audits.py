@@ -9,10 +9,8 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import oracles
-from harness.api import child_settings, oracle_log, run_audit
+from harness.api import open_oracle, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, PAGE, REPORT
@@ -48,15 +46,11 @@ def plan(chosen: argparse.Namespace) -> int:
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     with oracle_log(None) as log:
-        oracle = oracles.open_with(file.address, _options(file), child_settings(log))
+        oracle, _ = open_oracle(file, log)
         with closing(oracle):
             executor = choose_executor(file.workers, in_process=oracle.card.in_process)
             print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
     return 0
-
-
-def _options(file: AuditFile) -> dict[str, Any]:
-    return oracles.options_beside(file.path.parent, file.address, file.options)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -64,10 +58,8 @@ def run(chosen: argparse.Namespace) -> int:
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
-    options = _options(file)
-    oracle = oracles.open_with(file.address, options, child_settings(out / LOG))
+    oracle, source = open_oracle(file, out / LOG)
     workers = file.workers if chosen.workers is None else chosen.workers
-    source = {"address": file.address, "options": oracles.options_of_identity(options)}
     start = time.monotonic()
     try:
         report = run_audit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -79,6 +79,7 @@ class Dataset:
     codes: tuple[npt.NDArray[np.int32], ...] = field(repr=False)  # every cell as a position in its domain
     rows: npt.NDArray[np.intp] | None = None  # of the source, for each record; None when none was left out
     dropped: int = 0  # rows of the source left out for missing values
+    removed: int = 0  # rows of persons who were taken out of D on purpose
     persons: npt.NDArray[np.int32] | None = field(default=None, repr=False)  # whose row each is; None: one row each
     source: Source = field(default_factory=Source, repr=False)  # how rows are named
 
@@ -87,6 +88,7 @@ class Dataset:
         """D from the schema's columns; the domains are the values that occur. Errors name a row as `where` does."""
         if table.rows == 0:
             raise InputError("the data holds no records; an audit needs at least one")
+        table = table.with_used_cells()  # what only rows that were left out had is no value of D
         known = [_bind(column, table.column(column.name), where, secret=False) for column in schema.quasi]
         wanted = [_bind(column, table.column(column.name), where, secret=True) for column in schema.sensitive]
         readings, codes = zip(*known, *wanted, strict=True)
@@ -275,6 +277,18 @@ class Dataset:
         codes = tuple(codes[rows] for codes in self.codes)
         return Dataset(self.schema, self.table.taking(rows), self.readings, codes)
 
+    def without_persons(self, persons: Collection[int]) -> Dataset:
+        """D as if these persons had never been in it: the domains are those of who is left, rows keep their names."""
+        gone = [row for person in sorted(persons) for row in self.rows_of(person)]
+        if not gone:
+            return self
+        kept = np.delete(np.arange(self.size), gone)
+        rows = kept if self.rows is None else self.rows[kept]
+        data = Dataset.of(self.schema, self.table.taking(kept), lambda row: self.source.in_words(int(rows[row])))
+        whose = None if self.persons is None else pd.factorize(self.persons[kept])[0].astype(np.int32)
+        removed = self.removed + len(gone)
+        return replace(data, rows=rows, dropped=self.dropped, removed=removed, persons=whose, source=self.source)
+
     def record(self, index: int) -> Record:
         names = [column.name for column in self.schema.quasi]
         quasi = tuple(_plain(self.table.column(name), index) for name in names)
@@ -331,7 +345,7 @@ def _bind(
         untyped = column.untyped(cells.palette.tolist())
         raws = _typed(untyped, cells, where)
         known = raws if domain is None else domain
-        if secret and not column.order:
+        if secret and not column.order and not column.values:
             reading = replace(untyped, domain=_as_seen_or_rising(known))
         else:
             reading = column.reading(untyped, known)

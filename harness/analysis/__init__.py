@@ -1,0 +1,1 @@
+"""What follows from several audits: sweeps, comparisons, repair. Functions of files and reports; asks no oracle."""
