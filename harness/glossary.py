@@ -171,8 +171,8 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "equivalence class",
-        "The rows of a release that show the same quasi-identifiers, as printed. Metrics such as k, l and t are those of "
-        "the worst class.",
+        "The rows of a release that show the same quasi-identifiers, as printed. Metrics such as k, l and t are "
+        "those of the worst class.",
         aliases=("class", "classes"),
         see="explanation/metrics.md",
     ),
@@ -323,8 +323,8 @@ TERMS: tuple[Term, ...] = (
     Term(
         "proportional",
         "A table whose cells also say how the original values of their class are shared out, such as "
-        "`mammals {\"cat\": 1/3, \"lion\": 2/3}`. It discloses more than the plain table; an adversary with the encoder "
-        "proportional reads it, and the report shows how much more.",
+        "`mammals {\"cat\": 1/3, \"lion\": 2/3}`. It discloses more than the plain table; an adversary with the "
+        "encoder proportional reads it, and the report shows how much more.",
         aliases=("shares", "proportional table"),
         see="how-to/measure-a-release.md",
     ),
