@@ -224,6 +224,8 @@ class _Run:
         if self.state.described is not None or first is None:
             return
         table, data = self._tables(first.purpose, 0)[0], self.plan.questions[0].data
+        if not len(self._read(0, (table,))[0].quasi[0].codes):  # no row counts: nothing to measure
+            return
         lexicons = self.readers[0].lexicons[: len(data.schema.quasi)]
         measured = MeasuredRelease.of(table, data.schema, data, lexicons)
         yield self._record(Described(plain_metrics(measured.metrics())))

@@ -111,16 +111,21 @@ def _report(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="audits:report")
 
 
+def _several_audits(command: argparse.ArgumentParser, name: str, what: str) -> None:
+    """The arguments of commands that run several audits, each in a folder of its own."""
+    command.add_argument("--out", type=Path, metavar="DIR", help=f"folder for {what} and the result (NAME.{name})")
+    command.add_argument("--json", action="store_true", help=f"print the content of {name}.json instead of the table")
+    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
+    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+
+
 def _sweep(command: argparse.ArgumentParser) -> None:
     command.epilog = (
         "Exit codes: 0 if every cell was audited, whatever the verdicts; else that of the first cell that failed. Run "
         "the same command again to continue."
     )
     command.add_argument("file", type=Path, help="sweep.toml: an audit.toml with a table [sweep]")
-    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all cells and the results (NAME.sweep)")
-    command.add_argument("--json", action="store_true", help="print the content of sweep.json instead of the table")
-    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
-    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    _several_audits(command, "sweep", "all cells")
     command.set_defaults(perform="sweeping:sweep")
 
 
@@ -139,13 +144,10 @@ def _compare(command: argparse.ArgumentParser) -> None:
 def _prune(command: argparse.ArgumentParser) -> None:
     command.epilog = "The exit code is the outcome of the last round. Run the same command again to continue."
     command.add_argument("file", type=Path, help="audit.toml")
-    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all rounds and the result (NAME.prune)")
     command.add_argument("--rounds", type=int, metavar="N", help="audits after the first, at most (10)")
     command.add_argument("--people", type=int, metavar="N", help="persons to remove, at most (one in twenty)")
     command.add_argument("--at-once", type=int, metavar="N", help="persons to remove in one round (all who break it)")
-    command.add_argument("--json", action="store_true", help="print the content of prune.json instead of the table")
-    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
-    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    _several_audits(command, "prune", "all rounds")
     command.set_defaults(perform="pruning:prune")
 
 

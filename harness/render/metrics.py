@@ -14,8 +14,13 @@ MOST_VALUES = 20  # discrimination rates of values that are printed
 
 def metrics_page(metrics: Plain) -> str:
     """One line for each metric: its name, its number, and what it says."""
-    lines = [*_classes(metrics), *_secrets(metrics), *_losses(metrics), *_utility(metrics), *_values(metrics)]
+    lines = [*metrics_lines(metrics), *_utility(metrics), *_values(metrics)]
     return "\n".join([*lines, *(f"note: {note}" for note in metrics["notes"])])
+
+
+def metrics_lines(metrics: Plain) -> list[str]:
+    """What follows from the table alone; no cell of it is shown."""
+    return [*_classes(metrics), *_secrets(metrics), *_losses(metrics)]
 
 
 def _line(name: str, number: object, words: str) -> str:

@@ -90,3 +90,20 @@ def test_whoever_reads_the_plain_cells_sees_the_plain_table(oracle: Any) -> None
 def test_a_release_without_shares_is_refused_where_shares_are_to_be_read() -> None:
     with pytest.raises(harness.ReleaseError, match="does not say how the values of its class are shared out"):
         audit(Mondrian(k=5), encoder="proportional")
+
+
+def test_a_release_without_rows_is_not_measured_and_ends_no_audit() -> None:
+    report = audit(lambda frame: frame[:0], records=3)
+    assert report.plain["release"] is None
+
+
+def test_suppressed_sensitive_cells_are_no_values_of_the_release() -> None:
+    secret = {"name": "ill", "values": ["flu", "ulcer", "none"]}
+    report = audit(lambda frame: frame.assign(ill=frame["ill"].where(frame.index > 2, "NA")), sensitive=secret)
+    assert report.plain["release"]["l"]["distinct"] == 1
+
+
+def test_the_details_page_shows_the_metrics_of_f_of_d() -> None:
+    page = audit(Mondrian(k=4), records=3).render("details")
+    assert "Metrics of f(D), its first draw" in page
+    assert "people in the smallest class" in page

@@ -74,7 +74,7 @@ REFERENCE: dict[str, Callable[[], Oracle]] = {
     "infeasible": lambda: Mondrian(k=1000),
     "greedy": lambda: Greedy(k=3),
     "proportional": lambda: Mondrian(k=3, proportional=True),
-    "proportional greedy": lambda: Greedy(k=3, proportional=True),
+    "proportional-greedy": lambda: Greedy(k=3, proportional=True),
     "laplace": lambda: Laplace(noise_epsilon=0.7),
 }
 

@@ -12,7 +12,7 @@ from harness.vocabulary.errors import ReleaseError
 from harness.vocabulary.release import SHARES_ARE_SHOWN, Reader
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
-from harness.vocabulary.values import Raw, Reading, Unreadable
+from harness.vocabulary.values import Raw, Reading, Unreadable, parse
 from harness.vocabulary.values.shares import show_with_shares, split_shares
 
 ANIMALS = Reading.of("category", ["cat", "dog", "lion"], nodes={"mammals": ["cat", "dog", "lion"]})
@@ -28,6 +28,23 @@ def test_what_is_written_is_read_again_whatever_the_values_are(counts: dict[Raw,
     assert found[0] == "{'a', 'b'} {x"
     assert dict(found[1].counts) == counts
     assert found[1].rows == sum(counts.values())
+
+
+@pytest.mark.parametrize(
+    ("reading", "cell"),
+    [
+        (ANIMALS, 'mammals {"cat": 1/3, "lion": 2/3}'),
+        (ANIMALS, '* {"cat": 1/1}'),
+        (Reading.of("number", ["20", "30"]), '[20, 30] {"20": 1/3, "30": 2/3}'),
+        (Reading.of("number", ["20", "30"]), '20 {"20": 3/3}'),
+        (Reading.of("ordered", ["low", "high"]), 'low {"low": 1/1}'),
+        (Reading.of("date", ["1980-01-01", "1990-01-01"]), '[1980-01-01, 1990-01-01] {"1980-01-01": 1/1}'),
+    ],
+)
+def test_a_reader_that_does_not_know_shares_refuses_the_cell(reading: Reading, cell: str) -> None:
+    """`parse` knows no shares: it is how clients before this notation read a cell."""
+    with pytest.raises(Unreadable):
+        parse(cell, reading)
 
 
 def test_the_share_of_several_values_is_their_rows_by_all_rows() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.vocabulary.table import Cells
+from harness.vocabulary.values import Reading, Suppressed, Unreadable, parse
 from harness.vocabulary.values.atoms import cell_text
 
 Floats = npt.NDArray[np.float64]
@@ -48,6 +49,15 @@ class Classes:
     def total(self, numbers: npt.NDArray[Any]) -> float:
         """The sum of a number per row, or of flags, over all people.  # numbers [rows]"""
         return float(numbers.sum() if self.weights is None else (numbers * self.weights).sum())
+
+
+def shows_nothing(text: str, values: Collection[str], signs: Collection[str]) -> bool:
+    """Whether a cell is suppressed, as the harness reads it everywhere: unless it is one of the values."""
+    reading = Reading("category", tuple(values), suppressed=frozenset(signs))
+    try:
+        return isinstance(parse(text, reading), Suppressed)
+    except Unreadable:
+        return False
 
 
 def printed_codes(cells: Cells) -> Longs:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.measuring.metrics.cells import certainty_penalty, lost_leaves, outside
-from harness.measuring.metrics.classes import Classes
+from harness.measuring.metrics.classes import Classes, shows_nothing
 from harness.vocabulary.lexicon import CellIds
 from harness.vocabulary.table import Cells
 from harness.vocabulary.values import Suppressed
@@ -28,13 +28,12 @@ Plain = dict[str, Any]
 def is_suppressed(cells: Cells, read: CellIds | None, signs: Collection[str]) -> npt.NDArray[np.bool_]:
     """Whether each row's cell says nothing.  # [rows]
 
-    Where the column could not be read: it is empty, missing, has stars only, or is declared so.
+    Where the column could not be read, as far as its text says so.
     """
     if read is not None:
         known = [isinstance(read.lexicon.value(int(number)), Suppressed) for number in read.ids]
         return np.array(known, dtype=bool)[read.codes]
-    texts = [cell_text(cell).strip() for cell in cells.palette.tolist()]
-    flags = [not text.strip("*") or text in signs for text in texts]
+    flags = [shows_nothing(cell_text(cell), (), signs) for cell in cells.palette.tolist()]
     return np.array([*flags, True], dtype=bool)[cells.codes]  # a missing cell's -1 picks the last entry
 
 

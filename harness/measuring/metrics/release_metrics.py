@@ -38,7 +38,6 @@ from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
 
 Flags = npt.NDArray[np.bool_]
-SIGNS = ("", "*")  # of a sensitive cell that shows nothing, unless others are declared
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +101,7 @@ class MeasuredRelease:
         """Each sensitive column."""
         for column in self.schema.sensitive:
             before = None if self.original is None else self.original.table.column(column.name)
-            yield SecretColumn.of(column, self.table.column(column.name), before, self.schema.suppressed or SIGNS)
+            yield SecretColumn.of(column, self.table.column(column.name), before, self.schema.suppressed or ())
 
     def _about(self, secret: SecretColumn) -> Plain:
         """ℓ, t and discrimination rates of one sensitive column."""

@@ -1,7 +1,7 @@
 """One sensitive column of a release, and of the original where it is known: values, their order, who has which.
 
-A value is its text; numbers of equal size are one value. Cells that show nothing ('*', an empty or missing one, or
-what is declared as suppressed) have the code -1.
+A value is its text; numbers of equal size are one value. Cells that show nothing ('*', NA, an empty or missing one, or
+what is declared as suppressed, unless the original has that as a value) have the code -1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.measuring.metrics.classes import Classes, Floats
+from harness.measuring.metrics.classes import Classes, Floats, shows_nothing
 from harness.measuring.metrics.closeness import equal_distances, hierarchical_distances, ordered_distances
 from harness.measuring.metrics.diversity import ByLevel, diversity
 from harness.vocabulary.errors import InputError
@@ -39,8 +39,9 @@ class SecretColumn:
     @classmethod
     def of(cls, column: Column, cells: Cells, original: Cells | None, suppressed: Collection[str]) -> SecretColumn:
         """The column of a release, with the values of the original beside its own."""
-        own = _texts(cells, suppressed)
-        before = [] if original is None else _texts(original, suppressed=())
+        before = [] if original is None else _texts(original)
+        known = {*before, *column.order, *column.values}
+        own = [None if shows_nothing(text, known, suppressed) else text for text in _texts(cells)]
         occurring = list(dict.fromkeys(text for text in (*before, *own) if text is not None))
         values, is_ordered = _in_order(column, occurring)
         place = {value: position for position, value in enumerate(values)}
@@ -114,10 +115,9 @@ def _largest(numbers: Sequence[float | None]) -> float | None:
     return None if None in numbers else max(number for number in numbers if number is not None)
 
 
-def _texts(cells: Cells, suppressed: Collection[str]) -> list[str | None]:
-    """The value of each cell of the palette; None where it shows nothing."""
-    texts = [cell_text(cell).strip() for cell in cells.palette.tolist()]
-    return [None if text in suppressed else _value(text) for text in texts]
+def _texts(cells: Cells) -> list[str]:
+    """The value of each cell of the palette."""
+    return [_value(cell_text(cell).strip()) for cell in cells.palette.tolist()]
 
 
 def _value(text: str) -> str:
@@ -142,6 +142,6 @@ def _in_order(column: Column, occurring: list[str]) -> tuple[tuple[str, ...], bo
     return tuple(occurring), False
 
 
-def _coded(texts: list[str | None], place: dict[str, int], cells: Cells) -> Codes:
+def _coded(texts: Sequence[str | None], place: dict[str, int], cells: Cells) -> Codes:
     positions = [-1 if text is None else place[text] for text in texts]
     return np.array([*positions, -1], dtype=np.int32)[cells.codes]  # a missing cell's -1 picks the last entry

@@ -178,6 +178,9 @@ def test_without_the_original_the_declaration_is_the_domain() -> None:
 def test_values_that_are_not_shown_tell_nothing() -> None:
     frame = pd.DataFrame({"q": ["x", "x", "y", "y"], "s": ["a", "b", "*", None]})
     assert harness.metrics(frame, ["q"], "s")["l"]["distinct"] == 2
+    assert harness.metrics(frame.replace("*", "NA"), ["q"], {"name": "s", "values": ["a", "b"]})["l"]["distinct"] == 2
+    kept = harness.metrics(frame, ["q"], "s", frame)  # a star of the original is a value
+    assert kept["l"]["distinct"] == 1
     assert harness.metrics(frame[2:], ["q"], "s")["l"] is None
 
 
