@@ -14,7 +14,7 @@ from harness.render import RENDERERS
 SHELLS = ("bash", "zsh", "fish")
 EXIT_CODES = (
     "Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted. Those of "
-    "a verdict are of `run`. `verify` ends with 0 if the evidence is intact, whatever the verdict, and with 2 if it is "
+    "a verdict are of `run`. `baseline compare` ends with 1 if something is worse. `verify` ends with 0 if the evidence is intact, whatever the verdict, and with 2 if it is "
     "not; the other commands end with 0 when they did what was asked."
 )
 
@@ -90,6 +90,37 @@ def _report(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="audits:report")
 
 
+def _baseline(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Exit codes of compare: 0 if nothing is worse by more than chance, 1 if something is and is not accepted. "
+        "Persons are compared if there is a key: in the environment variable HARNESS_BASELINE_KEY or the file of --key."
+    )
+    actions = command.add_subparsers(required=True, metavar="action")
+    save = actions.add_parser("save", help="write what an audit found to a file that is checked in")
+    _baseline_audit(save, "baselines:save")
+    save.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="the baseline; others in it stay"
+    )
+    compare = actions.add_parser("compare", help="say what got better or worse since the baseline")
+    accept = actions.add_parser("accept", help="let a known finding pass until a date")
+    for action, perform in ((compare, "baselines:compare"), (accept, "baselines:accept")):
+        _baseline_audit(action, perform)
+        action.add_argument("baseline", type=Path, metavar="FILE", help="the baseline")
+    accept.add_argument("finding", metavar="NAME", help="as compare prints it; * stands for any part, as in 'person/*'")
+    accept.add_argument("--reason", required=True, help="why; it is kept in the file")
+    accept.add_argument("--until", required=True, metavar="DATE", help="the last day it passes, such as 2027-01-31")
+
+
+def _baseline_audit(action: argparse.ArgumentParser, perform: str) -> None:
+    audit = "the --out folder of a run, its report.json, or an audit.toml, which is run first"
+    action.add_argument("audit", type=Path, metavar="DIR|AUDIT", help=audit)
+    action.add_argument("--name", default="audit", help="name of the audit in the file, which may hold several (audit)")
+    action.add_argument("--key", type=Path, metavar="FILE", help="file with the key of the digests of persons")
+    action.add_argument("--check", type=Path, metavar="FILE", help="check.json with the outcomes of laws")
+    action.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    action.set_defaults(perform=perform)
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -120,6 +151,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "report": ("print a finished audit's report in another format", _report),
+    "baseline": ("compare an audit with an earlier one that is kept in the repository", _baseline),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),
