@@ -13,7 +13,6 @@ from pathlib import Path
 
 from harness.cli.arguments import parser
 from harness.cli.interruption import Interrupted, interruptible
-from harness.github_job import show_error
 from harness.vocabulary.error_codes import code_of
 from harness.vocabulary.errors import HarnessError
 
@@ -32,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.debug:
             traceback.print_exception(error)
         tell(f"error {code_of(error)}: {error}")
+        from harness.github_job import show_error  # when it is needed: `harness --help` should answer at once
+
         show_error(f"harness: error {code_of(error)}", str(error))
         if error.log is not None:
             tell(f"what the anonymizer printed and raised is in {error.log} (it may hold raw rows)")

@@ -6,7 +6,7 @@ Imports no command: those are loaded when they are performed, so that `harness -
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.render import RENDERERS
@@ -14,8 +14,9 @@ from harness.render import RENDERERS
 SHELLS = ("bash", "zsh", "fish")
 EXIT_CODES = (
     "Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted. Those of "
-    "a verdict are of `run`. `baseline compare` ends with 1 if something is worse. `verify` ends with 0 if the evidence is intact, whatever the verdict, and with 2 if it is "
-    "not; the other commands end with 0 when they did what was asked."
+    "a verdict are of `run`. `baseline compare` ends with 1 if something is worse than it was. `verify` ends with 0 if "
+    "the evidence is intact, whatever the verdict, and with 2 if it is not; the other commands end with 0 when they "
+    "did what was asked."
 )
 
 
@@ -35,6 +36,15 @@ def parser() -> argparse.ArgumentParser:
         add_arguments(command)  # harness run --debug as well as harness --debug run
         command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return whole
+
+
+def all_parsers(whole: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command by its whole name, such as `harness baseline save`; for the manual."""
+    yield name, whole
+    for each in whole._actions:
+        if isinstance(each, argparse._SubParsersAction):
+            for word, command in each.choices.items():
+                yield from all_parsers(command, f"{name} {word}")
 
 
 class _Version(argparse.Action):
