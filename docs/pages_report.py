@@ -100,6 +100,19 @@ WORDS: dict[str, dict[str, str]] = {
         "refuted": "whether the claim is refuted",
         "delta": "the claimed noise_delta",
     },
+    "operating_point": {
+        "allowed": "rate of false positives that the threshold must not exceed",
+        "false_positives": "share of non-members above the threshold, with Clopper-Pearson limits",
+        "true_positives": "share of members above the threshold, with Clopper-Pearson limits",
+    },
+    "membership": {
+        "persons": "number of persons with two scores, one as a member and one as a non-member",
+        "auc": "probability that a member scores above another person who is no member; limits by Hoeffding's "
+        "inequality for U-statistics",
+        "points": "true positives at 1 % and 0.1 % false positives",
+        "certain": "share of persons whom an adversary with both models tells with certainty: f is deterministic and "
+        "their distance is above 0; null where chance plays a part",
+    },
     "result": {
         "adversary": "name of the adversary",
         "secret": "name of the sensitive column",
@@ -117,6 +130,7 @@ WORDS: dict[str, dict[str, str]] = {
         "smallest_epsilon": "the smallest epsilon for which a claim with this delta would hold",
         "indifferentiability": "the largest distance: the δ of v2's δ-indifferentiability",
         "privacy_loss": "test of the claimed differential privacy; null where none is claimed",
+        "membership": "membership inference; null where fewer than two persons have scores",
     },
     "card": {
         "name": "name of the anonymizer",

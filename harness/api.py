@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from harness.auditing.config import bind, choose_adversaries, loaded
+from harness.auditing.config import AuditFile, bind, choose_adversaries, loaded
 from harness.auditing.journal import Journal, not_written
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
@@ -31,14 +31,14 @@ from harness.measuring.divergence import divergence_named
 from harness.measuring.one_thread import environment_of_one_thread
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
-from harness.progress import with_progress
+from harness.progress import Watcher, watcher
 from harness.report import Report
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
-from oracles import as_oracle
+from oracles import as_oracle, open_with, options_beside, options_of_identity
 from oracles.clients.isolated import ChildSettings
 
 JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "run.json"
@@ -140,6 +140,13 @@ def child_settings(log: Path) -> ChildSettings:
     return ChildSettings(log, environment_of_one_thread())
 
 
+def open_oracle(file: AuditFile, log: Path) -> tuple[Oracle, dict[str, Any]]:
+    """The oracle of an audit.toml, and what its journal says about where it is."""
+    options = options_beside(file.path.parent, file.address, file.options)
+    oracle = open_with(file.address, options, child_settings(log))
+    return oracle, {"address": file.address, "options": options_of_identity(options)}
+
+
 def _dataset(
     data: pd.DataFrame | str | Path | Dataset,
     quasi: Mapping[str, Any] | Sequence[Column],
@@ -178,12 +185,14 @@ def run_audit(
     *,
     out: Path | None = None,
     source: Mapping[str, Any] | None = None,
-    progress: bool | None = None,
+    progress: bool | Watcher | None = None,
     reveal: bool = False,
+    shared: Oracle | None = None,
 ) -> Report:
     """Run an audit to its end and close the oracle, also after an error.
 
-    With `out`, its journal and report are there afterwards.
+    With `out`, its journal and report are there afterwards. `progress` may be a function that watches the events.
+    `shared` is the same oracle with answers that another audit got.
     """
     started = time.time()
     records = RawRecords(plan.data) if reveal else None
@@ -191,10 +200,10 @@ def run_audit(
         executor = choose_executor(workers, in_process=oracle.card.in_process)
         journal = open_journal(plan, oracle, out, source)
         with journal or nullcontext():
-            shown = sys.stderr.isatty() if progress is None else progress
+            watch = progress if callable(progress) else watcher(sys.stderr.isatty() if progress is None else progress)
             known = len(journal.entries) if journal is not None else 0
             state = AuditState(plan.spec())
-            for _ in with_progress(Audit(plan, oracle, executor).events(journal, state), shown, known):
+            for _ in watch(Audit(plan, oracle, executor, shared).events(journal, state), known):
                 pass  # the audit happens while its events are taken
     report = Report.of(state, records)
     if out is not None:
@@ -246,8 +255,8 @@ class RawRecords(Mapping[int, Sequence[Mapping[str, Any]]]):
 
 def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> None:
     """report.json and summary.txt, and run.json with what differs from run to run."""
-    _write_whole(out / REPORT, report.to_json())
-    _write_whole(out / SUMMARY, report.summary() + "\n")
+    write_whole(out / REPORT, report.to_json())
+    write_whole(out / SUMMARY, report.summary() + "\n")
     counts = getattr(oracle, "counts", None)  # of an oracle that is waited for
     run = {
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
@@ -255,10 +264,10 @@ def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> N
         "calls": asdict(counts) if is_dataclass(counts) and not isinstance(counts, type) else None,
         "versions": versions(),
     }
-    _write_whole(out / RUN, json.dumps(run, indent=1) + "\n")
+    write_whole(out / RUN, json.dumps(run, indent=1) + "\n")
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write a file completely or not at all, so that a reader never sees half of it."""
     partial = path.with_name(path.name + ".partial")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -16,16 +16,31 @@ from harness.auditing.events import Event, Examined, Selected
 
 QUIET_SECONDS = 30.0  # without a terminal: no longer without a line
 STEP, STEP_SECONDS = 0.05, 5.0  # a line also after this share of the records, but not sooner than so many seconds
+BAR_OF_ALL = "{percentage:3.0f}% |{bar}| [{elapsed}<{remaining}{postfix}]"
 BAR = "{percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} records [{elapsed}<{remaining}{postfix}]"
 
 
-def with_progress(events: Iterable[Event], shown: bool, known: int = 0) -> Iterator[Event]:
+Watcher = Callable[[Iterable[Event], int], Iterator[Event]]  # events, and how many are from an earlier run
+
+
+def watcher(shown: bool) -> Watcher:
+    """What shows the progress of one audit, or nothing."""
+    return with_progress if shown else lambda events, known: iter(events)
+
+
+def with_progress(events: Iterable[Event], known: int = 0, title: str = "") -> Iterator[Event]:
     """The same events, and what they say about progress; the first `known` of them are from an earlier run."""
-    if not shown:
-        yield from events
-        return
-    progress = Progress()
-    with Bar(progress) if sys.stderr.isatty() else Lines(progress) as display:
+    progress = Progress(title)
+    yield from _displayed(events, known, progress, Bar(progress) if sys.stderr.isatty() else Lines(progress))
+
+
+def with_title(title: str, shown: bool) -> Watcher:
+    """What shows the progress of one of several audits, whose number is not known beforehand."""
+    return (lambda events, known: with_progress(events, known, title)) if shown else watcher(shown=False)
+
+
+def _displayed(events: Iterable[Event], known: int, progress: Progress, display: Bar | Lines | Part) -> Iterator[Event]:
+    with display:
         for number, event in enumerate(events):
             progress.add(event, is_new=number >= known)
             display.show()
@@ -36,6 +51,7 @@ def with_progress(events: Iterable[Event], shown: bool, known: int = 0) -> Itera
 class Progress:
     """What is known of an audit under way; its pace is that of this run alone."""
 
+    title: str = ""  # which of several audits it is
     started: float = field(default_factory=time.monotonic)
     since: float | None = None  # when this run began to examine records
     total: int | None = None  # records to examine; None: not selected yet
@@ -78,6 +94,9 @@ class Progress:
         return f"largest distance {self.worst:.4g}{again}" if self.done else ""
 
     def line(self, now: float) -> str:
+        return self.title + self._words(now)
+
+    def _words(self, now: float) -> str:
         if self.total is None:
             return f"{_duration(now - self.started)} so far; no record was examined yet, f is asked how it behaves"
         seconds = now - (self.since or now)
@@ -110,12 +129,63 @@ class Bar:
         if self._bar is None:
             self._bar = tqdm(total=progress.total, initial=progress.before, bar_format=BAR, file=sys.stderr)
         pace = progress.pace(time.monotonic() - progress.since)
-        self._bar.set_postfix_str(", ".join(filter(None, (pace, progress.largest()))), refresh=False)
+        self._bar.set_postfix_str(progress.title + ", ".join(filter(None, (pace, progress.largest()))), refresh=False)
         self._bar.update(progress.done - self._bar.n)
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+class SeveralAudits:
+    """One bar over several audits, of which each counts alike; without a terminal, lines that name the audit."""
+
+    def __init__(self, count: int, shown: bool) -> None:
+        self._count, self._shown, self._finished = count, shown, 0
+        on_terminal = shown and sys.stderr.isatty()
+        self._bar = tqdm(total=float(count), bar_format=BAR_OF_ALL, file=sys.stderr) if on_terminal else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def watch(self, name: str) -> Watcher:
+        """What shows the progress of the next audit."""
+        if not self._shown:
+            return watcher(shown=False)
+        title = f"{self._finished + 1} of {self._count}, {name}: "
+        progress = Progress(title)
+        display = Lines(progress) if self._bar is None else Part(progress, self._bar, self._finished)
+        return lambda events, known: _displayed(events, known, progress, display)
+
+    def finish(self) -> None:
+        """One audit is done, or failed."""
+        self._finished += 1
+        if self._bar is not None:
+            self._bar.update(self._finished - self._bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class Part:
+    """The share of one audit in the bar over several."""
+
+    def __init__(self, progress: Progress, bar: tqdm[Any], finished: int) -> None:
+        self._progress, self._bar, self._finished = progress, bar, finished
+
+    def __enter__(self) -> Self:
+        return self
+
+    def show(self) -> None:
+        progress = self._progress
+        share = progress.done / progress.total if progress.total else 0.0
+        records = f"{progress.done:,}/{progress.total:,} records" if progress.total else "first questions"
+        self._bar.set_postfix_str(f"{progress.title}{records}", refresh=False)
+        self._bar.update(self._finished + share - self._bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class Lines:

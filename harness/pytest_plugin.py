@@ -167,7 +167,7 @@ def _compare(item: pytest.Item) -> None:
     from harness.vocabulary.errors import HarnessError
 
     try:
-        failures = failures_of({one.name: one.report.plain for one in item.stash[AUDITED]}, item.config.option)
+        failures = failures_of({one.name: one.report for one in item.stash[AUDITED]}, item.config.option)
     except HarnessError as error:
         failures = [f"error {code_of(error)}: {error}"]
     if failures:
@@ -184,8 +184,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         path, line, _ = item.location
         where = {"file": path, "line": (line or 0) + 1, "test": item.nodeid, "passed": report.passed}
         report.harness_audits = [
-            {**where, "name": one.name, **travelling(one.report.plain, item.config.option)}
-            for one in item.stash[AUDITED]
+            {**where, "name": one.name, **travelling(one.report, item.config.option)} for one in item.stash[AUDITED]
         ]
     return report
 

@@ -19,7 +19,8 @@ ORDER = [
     "measuring.divergence",
     "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
     "measuring.privacy_claim", "measuring.independence",
-    "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
+    "measuring.features", "measuring.membership",
+    "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
     "auditing.options", "auditing.vacuous",
     "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
@@ -29,11 +30,11 @@ ORDER = [
     "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
-    "glossary", "render", "report", "progress", "synthetic_census", "github_job", "analysis", "api", "demo", "testing",
-    "cli", "pytest_plugin",
+    "glossary", "render", "report", "progress", "github_job", "analysis", "synthetic_census", "api", "experiments",
+    "demo", "testing", "cli", "pytest_plugin",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
-KNOW_THE_ORACLES = {"api", "demo", "cli", "pytest_plugin"}
+KNOW_THE_ORACLES = {"api", "experiments", "demo", "cli", "pytest_plugin"}
 
 PUBLIC = {
     "Adversary", "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy",

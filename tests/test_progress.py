@@ -75,7 +75,7 @@ def test_a_resumed_bar_begins_where_the_earlier_run_stopped(monkeypatch: pytest.
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     earlier: list[Event] = [selected(1000), *map(examined, range(900))]
-    list(with_progress([*earlier, examined(900)], shown=True, known=len(earlier)))
+    list(with_progress([*earlier, examined(900)], len(earlier)))
     first = terminal.getvalue().strip("\r").split("\r")[0]
     assert "901/1000" in terminal.getvalue()
     assert "/s" not in first
@@ -92,7 +92,7 @@ def test_without_a_terminal_lines_come_after_a_share_of_the_records(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "STEP_SECONDS", 0.0)
-    list(with_progress([selected(100), *map(examined, range(100))], shown=True))
+    list(with_progress([selected(100), *map(examined, range(100))]))
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 20
     assert lines[0].startswith("harness: 5 of 100 records (5%)")

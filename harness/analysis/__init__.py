@@ -1,1 +1,1 @@
-"""What several results say together."""
+"""What follows from several audits: sweeps, comparisons, baselines, repair. Knows files and reports; asks no oracle."""

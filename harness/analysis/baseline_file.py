@@ -33,7 +33,7 @@ class Acceptance:
     finding: str
     reason: str
     until: date
-    at_most: float | None = None  # what was accepted; a number that is proven to be larger is a new finding
+    limit: float | None = None  # what was accepted; a number that is proven to be worse is a new finding
 
     def plain(self) -> Plain:
         return {
@@ -41,12 +41,12 @@ class Acceptance:
             "finding": self.finding,
             "reason": self.reason,
             "until": self.until.isoformat(),
-            "at_most": self.at_most,
+            "limit": self.limit,
         }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Acceptance:
-        most = plain["at_most"]
+        limit = plain["limit"]
         if not str(plain["reason"]).strip():
             raise ValueError("an accepted finding needs a reason")
         return cls(
@@ -54,7 +54,7 @@ class Acceptance:
             finding=str(plain["finding"]),
             reason=str(plain["reason"]),
             until=date.fromisoformat(plain["until"]),
-            at_most=None if most is None else float(most),
+            limit=None if limit is None else float(limit),
         )
 
 

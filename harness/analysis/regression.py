@@ -1,8 +1,9 @@
 """Whether an audit is worse than its baseline by more than chance. Knows baselines, no disk, clock or oracle.
 
-Limits decide, never estimates: a number is worse where the least it can be is more than the most it was. Both audits
-keep their limits with their confidence, so that an unchanged anonymizer is called worse no more often than the two
-error levels together (10 % at a confidence of 95 %); where nothing is random, never.
+Limits decide, never estimates, by the judgement of `analysis.compare`: a number is worse where the least it can be is
+more than the most it was. Both audits keep their limits with their confidence, so that an unchanged anonymizer is
+called worse no more often than the two error levels together (10 % at a confidence of 95 %); where nothing is random,
+never.
 
 1. `require_comparable`: the same claim, data, distances, adversaries and secrets.
 2. `changes`: every finding of both, with its direction.
@@ -16,9 +17,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
-from harness.analysis.baseline import OUTCOMES, AuditBaseline, Metric, PairBaseline
+from harness.analysis.baseline import BETTER, OUTCOMES, AuditBaseline, PairBaseline
 from harness.analysis.baseline_file import Acceptance
-from harness.analysis.interval import Interval
+from harness.analysis.compare import Span
+from harness.analysis.rounding import span_in_words
+from harness.render.outcomes import slug
 from harness.vocabulary.errors import InputError
 
 Direction = Literal["worse", "better", "same", "known", "changed"]
@@ -28,11 +31,23 @@ Direction = Literal["worse", "better", "same", "known", "changed"]
 class Change:
     """A finding by its name, and what became of it."""
 
-    finding: str  # such as largest/tf-tf-bernoulli/occupation
+    finding: str  # such as largest-distance/bernoulli-on-tf-tf/occupation
     direction: Direction  # known: as bad as it was
     before: str
     after: str
-    now: Interval | None = None  # where it is a number
+    now: Span | None = None  # where it is a number
+    larger_is_worse: bool = True
+
+    @property
+    def worst(self) -> float | None:
+        """As bad as it may be: what an acceptance allows."""
+        return None if self.now is None else self.now.upper if self.larger_is_worse else self.now.lower
+
+    def is_beyond(self, limit: float | None) -> bool:
+        """Proven to be worse than this."""
+        if self.now is None or limit is None:
+            return False
+        return self.now.lower > limit if self.larger_is_worse else self.now.upper < limit
 
     def __str__(self) -> str:
         return f"{self.finding}: {self.before} → {self.after}"
@@ -94,8 +109,8 @@ def _judged(change: Change, acceptance: Acceptance | None, today: date) -> Judge
     if acceptance.until < today:
         reason = f"accepted only until {acceptance.until}, which has passed: {acceptance.reason}"
         return Judged(change, acceptance, True, reason)
-    if change.now is not None and acceptance.at_most is not None and change.now.lower > acceptance.at_most:
-        reason = f"accepted up to {acceptance.at_most:.4g}, and worse than that: {acceptance.reason}"
+    if change.is_beyond(acceptance.limit):
+        reason = f"accepted up to {acceptance.limit:.4g}, and worse than that: {acceptance.reason}"
         return Judged(change, acceptance, True, reason)
     return Judged(change, acceptance, False, f"accepted until {acceptance.until}: {acceptance.reason}")
 
@@ -128,32 +143,31 @@ def changes(before: AuditBaseline, after: AuditBaseline) -> Iterator[Change]:
     """Every finding that both have, or that is new and bad."""
     for name, old in before.results.items():
         yield from _pair_changes(name, old, after.results[name])
-    for name, metric in before.metrics.items():
+    for name, number in before.metrics.items():
         if name in after.metrics:
-            yield _metric_change(name, metric, after.metrics[name])
+            yield _metric_change(name, number, after.metrics[name])
     for name in sorted({*before.laws, *after.laws}):
         yield _law_change(name, before.laws, after.laws)
 
 
 def _pair_changes(name: str, before: PairBaseline, after: PairBaseline) -> Iterator[Change]:
     yield _outcome_change(f"claim/{name}", before.outcome, after.outcome)
-    for what in ("largest", "mean", "reaching"):
-        old, new = getattr(before, what), getattr(after, what)
-        if old is not None and new is not None:
-            yield _number_change(f"{what}/{name}", old, new)
+    for what, old in before.measures.items():
+        if what in after.measures:
+            yield _number_change(f"{slug(what)}/{name}", old, after.measures[what])
     for digest, new in (after.persons or {}).items():
-        old = _person(before, digest)
-        if old is not None:
-            yield _number_change(f"person/{digest}/{name}", old, new)
+        known = _person(before, digest)
+        if known is not None:
+            yield _number_change(f"person/{digest}/{name}", known, new)
 
 
-def _person(result: PairBaseline, digest: str) -> Interval | None:
+def _person(result: PairBaseline, digest: str) -> Span | None:
     """What is known of a person: limits of her own, or the one of all that are not listed."""
     if result.persons is None:
         return None
     if digest in result.persons:
         return result.persons[digest]
-    return None if result.others_at_most is None else Interval(0.0, result.others_at_most)
+    return None if result.others_at_most is None else Span(0.0, result.others_at_most)
 
 
 def _unmatched(before: PairBaseline, after: PairBaseline) -> int:
@@ -163,19 +177,22 @@ def _unmatched(before: PairBaseline, after: PairBaseline) -> int:
     return len(set(before.persons) ^ set(after.persons))
 
 
-def _number_change(finding: str, before: Interval, after: Interval, better: str | None = "lower") -> Change:
-    higher, lower = after.lower > before.upper, after.upper < before.lower
-    if not higher and not lower:
+def _number_change(finding: str, before: Span, after: Span) -> Change:
+    """By the judgement that `harness compare` makes."""
+    return Change(finding, before.to(after), span_in_words(before), span_in_words(after), after)
+
+
+def _metric_change(name: str, before: float, after: float) -> Change:
+    """Metrics of a deterministic f are exact; only those of protection are better or worse."""
+    better = BETTER.get(name.partition(".")[0])
+    if before == after:
         direction: Direction = "same"
     elif better is None:
         direction = "changed"
     else:
-        direction = "worse" if higher == (better == "lower") else "better"
-    return Change(finding, direction, str(before), str(after), after)
-
-
-def _metric_change(name: str, before: Metric, after: Metric) -> Change:
-    return _number_change(f"metric/{name}", before.limits, after.limits, before.better)
+        direction = "worse" if (after > before) == (better == "lower") else "better"
+    now = Span(after, after)
+    return Change(f"metric/{name}", direction, f"{before:.6g}", f"{after:.6g}", now, better != "higher")
 
 
 def _outcome_change(finding: str, before: str, after: str) -> Change:

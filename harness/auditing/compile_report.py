@@ -22,6 +22,7 @@ from harness.auditing.probe import REPEATS
 from harness.auditing.reasons import JudgingContext, percent
 from harness.auditing.state import AuditState
 from harness.auditing.verdict import Pair, Verdict, judge_pairs, overall
+from harness.measuring.membership import tell_members
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
@@ -139,6 +140,7 @@ def _result(
         "curve": _curve(measured, float(spec["divergence"][number]["reach"])),
         **_at_the_claim(measured),
         "privacy_loss": _privacy_loss(measured, state.profile),
+        "membership": _membership(measured, state.claim),
     }
 
 
@@ -227,6 +229,25 @@ def _privacy_loss(findings: Sequence[Finding], profile: OracleProfile | None) ->
     most, person = max(losses)
     delta = profile.card.noise_delta if profile is not None else None
     return {"claimed": claimed, "delta": delta, "at_least": most, "witness": -person, "refuted": most > claimed}
+
+
+def _membership(findings: Sequence[Finding], claim: Claim) -> Plain | None:
+    """How well one threshold on the confidence in the true value tells members from others, over all persons.
+
+    `certain` is the share of persons whom an adversary with both models tells with certainty (f deterministic, d > 0).
+    """
+    scores = [finding.confidence for finding in findings if finding.confidence]
+    members, others = (np.array([score[side] for score in scores]) for side in (0, 1))
+    told = tell_members(members, others, claim.confidence)
+    if told is None:
+        return None
+    exact = all(finding.exact for finding in findings)
+    return {
+        "persons": told.persons,
+        "auc": asdict(told.auc),
+        "points": [asdict(point) for point in told.points],
+        "certain": float(np.mean([one.distance > 0 for one in findings])) if exact else None,
+    }
 
 
 def _notes(state: AuditState, results: Sequence[Plain], context: JudgingContext) -> list[str]:

@@ -40,15 +40,20 @@ class AuditFile:
 def load(path: str | Path) -> AuditFile:
     """The audit that a file describes; relative paths in it are relative to it."""
     path = Path(path)
-    content = _parse(path)
+    return build(path, parse(path))
+
+
+def build(path: Path, content: Mapping[str, Any], data: Dataset | None = None) -> AuditFile:
+    """The audit that the content of a file describes; `data` is what its section [data] declares, if that was read."""
     try:
-        _check(content)
-        return _build(path, content)
+        check(content)
+        return _build(path, content, dataset_of(path, content) if data is None else data)
     except InputError as error:
         raise error.within(str(path)) from None
 
 
-def _parse(path: Path) -> dict[str, Any]:
+def parse(path: Path) -> dict[str, Any]:
+    """The content of a TOML file."""
     try:
         content = path.read_bytes()
         return tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
@@ -68,7 +73,7 @@ def sections() -> dict[str, dict[str, Option]]:
     return grouped
 
 
-def _check(content: Mapping[str, Any]) -> None:
+def check(content: Mapping[str, Any]) -> None:
     """Every section and key is known and of its kind, and none that is needed is missing."""
     known = sections()
     for section, options in content.items():
@@ -103,9 +108,8 @@ def _check_adversaries(tables: Any) -> None:
         _check_keys("[[adversary]]", table, ADVERSARY_KEYS)
 
 
-def _build(path: Path, content: Mapping[str, Any]) -> AuditFile:
+def _build(path: Path, content: Mapping[str, Any], dataset: Dataset) -> AuditFile:
     run, inference, data = content.get("run", {}), content.get("inference", {}), content["data"]
-    dataset = _dataset(path, data)
     declared = choose_adversaries(
         content.get(ADVERSARY),
         {key: inference[key] for key in ("encoder", "model", "prior") if key in inference},
@@ -166,7 +170,9 @@ def loaded(declaration: Any) -> Any:
     return load_object(declaration) if isinstance(declaration, str) and is_importable_name(declaration) else declaration
 
 
-def _dataset(path: Path, options: Mapping[str, Any]) -> Dataset:
+def dataset_of(path: Path, content: Mapping[str, Any]) -> Dataset:
+    """The data that the section [data] of a checked file declares."""
+    options = content["data"]
     quasi = [Column.of(name, declaration, path.parent) for name, declaration in options["quasi"].items()]
     schema = Schema(
         quasi, options["sensitive"], options.get("weight"), options.get("person"), options.get("suppressed")

@@ -200,6 +200,7 @@ class Measurement:
     present: Vector = ()  # M(qⁱ), the mean when there are draws
     absent: Vector = ()  # M⁻ⁱ(qⁱ)
     per_value: Vector = ()
+    confidence: Vector = ()  # in her true value, with and without her; of the first draw
     draws: int = 1
     floor: float | None = None  # what sampling noise alone would show
     delta_at_epsilon: Limits | None = None  # how often a pair of draws is ε or more apart (v1, Definition 1)

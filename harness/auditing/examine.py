@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -98,8 +98,15 @@ class Examination:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Only what was given travels; cells are read anew by each worker."""
-        given = {"last": self.last, "tables": self.tables, "predicted": self.predicted, "carried": self.carried}
-        return _rebuilt, (self.plan, self.oracle, self.profile, self.look, given)
+        return _rebuilt, (self.plan, self.oracle, self.profile, self.look, self._given)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {"last": self.last, "tables": self.tables, "predicted": self.predicted, "carried": self.carried}
+
+    def asking(self, oracle: Oracle) -> Examination:
+        """The same examination with the questions put to this oracle."""
+        return self if oracle is self.oracle else _rebuilt(self.plan, oracle, self.profile, self.look, self._given)
 
     def __call__(self, persons: tuple[int, ...]) -> ItemResult:
         with one_thread():
@@ -333,7 +340,9 @@ class Examination:
     def _measure(self, person: int, pair: Pair, row: int, sides: Sides, rows: int) -> Measurement:
         """The comparison of both sides at one row of a person."""
         carried = self.carried.get((person, *pair, row), Carried())
-        return measure(self.plan, self.profile, self.look, pair, row, sides, rows, carried, last=self.last)
+        measured = measure(self.plan, self.profile, self.look, pair, row, sides, rows, carried, last=self.last)
+        true_value = int(self.plan.true_values[pair[1]][self.plan.data.rows_of(person)[row]])
+        return replace(measured, confidence=sides.confidence(true_value))
 
 
 def _rebuilt(plan: Plan, oracle: Oracle, profile: OracleProfile, look: Look, given: dict[str, Any]) -> Examination:

@@ -42,6 +42,7 @@ class Finding:
     present: Vector | None = ()  # M(qⁱ), the mean when there are draws; None where a large report left it out
     absent: Vector | None = ()  # M⁻ⁱ(qⁱ)
     per_value: Vector | None = ()
+    confidence: Vector = ()  # in her true value, with and without her; no report holds it, only what follows for all
     changed: bool = False  # the adversary's most likely value is another one without her
     floor: float | None = None
     delta_at_epsilon: Limits | None = None
@@ -127,6 +128,7 @@ def merge_rows_and_looks(
         present=worst.present,
         absent=worst.absent,
         per_value=worst.per_value,
+        confidence=worst.confidence,
         changed=any(_likeliest(one.present) != _likeliest(one.absent) for one in measured),
         floor=_largest([one.floor for one in measured]),
         delta_at_epsilon=_limits([one.delta_at_epsilon for one in measured]),
@@ -149,6 +151,7 @@ def _with_earlier_limits(later: Finding, earlier: Finding) -> Finding:
         lower=max(later.lower, earlier.lower),
         upper=min(later.upper, earlier.upper),
         alone=min(later.alone, earlier.alone),
+        confidence=earlier.confidence,
         drawn=later.draws + earlier.drawn,
         privacy_loss=_largest([later.privacy_loss, earlier.privacy_loss]),
         delta_alone=_smallest([later.delta_alone, earlier.delta_alone]),

@@ -50,6 +50,10 @@ class Sides:
     absent: Samples
     uncovered: tuple[int, int] = (0, 0)
 
+    def confidence(self, value: int) -> Vector:
+        """How likely the first draw of each side makes one value: what an adversary with one release believes."""
+        return float(self.present.draws[0, value]), float(self.absent.draws[0, value])
+
 
 @dataclass(frozen=True)
 class Carried:

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.auditing.options import ALL_OR_WHOLE, TEXT, TRUTH, WHOLE, options_of, plan_option
 from harness.auditing.vacuous import (
@@ -169,6 +170,12 @@ class Plan:
     def secrets(self) -> tuple[Secret, ...]:
         """What is inferred, one after the other."""
         return self.data.secrets(self.joint)
+
+    @cached_property
+    def true_values(self) -> tuple[npt.NDArray[np.int32], ...]:
+        """Per secret, the position of each row's own value among its values.  # each [rows]"""
+        columns = self.data.codes[len(self.data.schema.quasi) :]
+        return tuple(secret.codes(columns) for secret in self.secrets)
 
     @cached_property
     def divergences(self) -> tuple[Divergence, ...]:

@@ -63,6 +63,7 @@ class Audit:
     plan: Plan
     oracle: Oracle
     executor: Mapper = field(default_factory=Serial)
+    shared: Oracle | None = None  # the same oracle with answers that another audit got: probes and repeats avoid it
 
     def events(self, journal: Journal | None = None, state: AuditState | None = None) -> Generator[Event, None, None]:
         """Everything that happened so far and everything that happens from now on, to the end of the audit.
@@ -83,6 +84,7 @@ class _Run:
 
     def __init__(self, audit: Audit, journal: Journal | None, state: AuditState) -> None:
         self.plan, self.oracle, self.executor = audit.plan, audit.oracle, audit.executor
+        self.shared = audit.shared or audit.oracle
         self.journal, self.state = journal, state
         self.has_asked = False  # about persons, in this run
         self.latest: Examination | None = None
@@ -202,7 +204,8 @@ class _Run:
             if (purpose, number) in self.state.drawn:
                 continue
             ask = self.plan.ask_present(self.profile.card, question, purpose, draws)
-            tables = tuple(table for table in ask_oracle(self.oracle, ask, "f(D)") if isinstance(table, Table))
+            oracle = self.oracle if purpose in (EARLY, LATE) else self.shared  # those are to show whether f drifts
+            tables = tuple(table for table in ask_oracle(oracle, ask, "f(D)") if isinstance(table, Table))
             notes = dict.fromkeys(note for release in self._read(number, tables) for note in release.notes)
             self.store.save(stored_name(purpose, number), tables)
             digests = tuple(table.digest for table in tables)
@@ -225,10 +228,10 @@ class _Run:
         members = frozenset(persons)
         carried = {key: state for key, state in self.state.carried.items() if key[0] in members}
         if self.profile.card.releases == "predictions" or not self.profile.coupled:
-            return Examination(self.plan, self.oracle, self.profile, look, last=last, carried=carried)
+            return Examination(self.plan, self.shared, self.profile, look, last=last, carried=carried)
         questions = range(len(self.plan.questions))
         return Examination(
-            self.plan, self.oracle, self.profile, look, last=last,
+            self.plan, self.shared, self.profile, look, last=last,
             tables=tuple(self._tables(_purpose(look), number) for number in questions),
             predicted=tuple(self._infer_present(look, number, persons) for number in questions),
             carried=carried,
@@ -250,6 +253,7 @@ class _Run:
     def _confirm(self) -> Confirmed:
         """Ask some questions again, in random order, and count the answers that differ from the first ones."""
         examination = self.latest or self._examination(self.selected.looks[-1], self.selected.examined)
+        examination = examination.asking(self.oracle)
         repeated = questions_to_repeat(self.plan, self.profile, self.state.findings)
         different = sum(not self._answers_again(examination, person) for person in repeated)
         persons = tuple(sorted({person for person in repeated if person is not None}))

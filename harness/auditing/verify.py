@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.auditing.compile_report import compile_report
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
-from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, from_entry
+from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, Vector, from_entry
 from harness.auditing.journal import entries
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.auditing.state import AuditState
@@ -93,6 +93,12 @@ def _require_proven(person: int, measurement: Measurement, divergence: Divergenc
         raise JournalError(
             f"the distance of person {person} is {measurement.distance!r}, but her two predictions lie {proven!r} "
             "apart; the journal cannot be trusted"
+        )
+    coordinates: list[Vector] = list(zip(measurement.present, measurement.absent, strict=True))
+    if measurement.confidence and measurement.confidence not in coordinates:
+        raise JournalError(
+            f"the confidence in the true value of person {person} is in neither of her two predictions; the journal "
+            "cannot be trusted"
         )
 
 

@@ -131,6 +131,44 @@ def _baseline_audit(action: argparse.ArgumentParser, perform: str) -> None:
     action.set_defaults(perform=perform)
 
 
+def _sweep(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Exit codes: 0 if every cell was audited, whatever the verdicts; else that of the first cell that failed. Run "
+        "the same command again to continue."
+    )
+    command.add_argument("file", type=Path, help="sweep.toml: an audit.toml with a table [sweep]")
+    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all cells and the results (NAME.sweep)")
+    command.add_argument("--json", action="store_true", help="print the content of sweep.json instead of the table")
+    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
+    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    command.set_defaults(perform="sweeping:sweep")
+
+
+def _compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="the --out folders of finished audits; the first is compared with",
+    )
+    command.add_argument("--json", action="store_true", help="print everything, every changed person too, as JSON")
+    command.set_defaults(perform="comparing:compare")
+
+
+def _prune(command: argparse.ArgumentParser) -> None:
+    command.epilog = "The exit code is the outcome of the last round. Run the same command again to continue."
+    command.add_argument("file", type=Path, help="audit.toml")
+    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all rounds and the result (NAME.prune)")
+    command.add_argument("--rounds", type=int, metavar="N", help="audits after the first, at most (10)")
+    command.add_argument("--people", type=int, metavar="N", help="persons to remove, at most (one in twenty)")
+    command.add_argument("--at-once", type=int, metavar="N", help="persons to remove in one round (all who break it)")
+    command.add_argument("--json", action="store_true", help="print the content of prune.json instead of the table")
+    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
+    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    command.set_defaults(perform="pruning:prune")
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -161,7 +199,10 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "report": ("print a finished audit's report in another format", _report),
+    "sweep": ("run an audit for every value of some keys: a table, figures and JSON", _sweep),
+    "compare": ("compare finished audits: who is better or worse off, with limits", _compare),
     "baseline": ("compare an audit with an earlier one that is kept in the repository", _baseline),
+    "prune": ("remove the people who break the claim and audit again, round by round", _prune),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),

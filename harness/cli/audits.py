@@ -7,10 +7,8 @@ import json
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import oracles
-from harness.api import JOURNAL, LOG, REPORT, child_settings, oracle_log, run_audit
+from harness.api import JOURNAL, LOG, REPORT, open_oracle, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.journal import entries
@@ -45,15 +43,11 @@ def plan(chosen: argparse.Namespace) -> int:
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     with oracle_log(None) as log:
-        oracle = open_oracle(file, log)
+        oracle, _ = open_oracle(file, log)
         with closing(oracle):
             executor = choose_executor(file.workers, in_process=oracle.card.in_process)
             print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
     return 0
-
-
-def _options(file: AuditFile) -> dict[str, Any]:
-    return oracles.options_beside(file.path.parent, file.address, file.options)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -61,14 +55,13 @@ def run(chosen: argparse.Namespace) -> int:
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
+    oracle, source = open_oracle(file, out / LOG)
+    workers = file.workers if chosen.workers is None else chosen.workers
     start = time.monotonic()
     try:
-        oracle = open_oracle(file, out / LOG)
-        workers = file.workers if chosen.workers is None else chosen.workers
         report = run_audit(
-            file.plan, oracle, workers, out=out, source=source_of(file), progress=not chosen.quiet,
-            reveal=chosen.reveal,
-        )  # fmt: skip
+            file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal
+        )
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
@@ -80,16 +73,6 @@ def run(chosen: argparse.Namespace) -> int:
         tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
         _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
-
-
-def open_oracle(file: AuditFile, log: Path) -> Oracle:
-    """The oracle of an audit.toml."""
-    return oracles.open_with(file.address, _options(file), child_settings(log))
-
-
-def source_of(file: AuditFile) -> dict[str, Any]:
-    """What tells the oracle of an audit.toml from another one, for the journal."""
-    return {"address": file.address, "options": oracles.options_of_identity(_options(file))}
 
 
 def _tell_what_is_kept(file: Path, out: Path) -> None:

@@ -16,13 +16,12 @@ from harness.analysis.person_digest import VARIABLE, DigestKey, create_key, find
 from harness.analysis.recorded import recorded_now
 from harness.analysis.regression import Comparison, Judged, compare_with_baseline
 from harness.analysis.regression_text import comparison_lines, comparison_outcomes, recorded_in_words
-from harness.api import REPORT, RUN, oracle_log, run_audit, versions
+from harness.api import REPORT, RUN, open_oracle, oracle_log, run_audit, versions
 from harness.auditing.config import load
 from harness.cli import allow_imports_beside, tell
-from harness.cli.audits import open_oracle, source_of
 from harness.github_job import print_result, show_outcomes
 from harness.render.outcomes import Location
-from harness.render.text import counted
+from harness.render.text import counted, printable
 from harness.report import Report
 from harness.vocabulary.errors import InputError, did_you_mean
 
@@ -67,11 +66,10 @@ def accept(chosen: argparse.Namespace) -> int:
         raise InputError("--reason is empty; say why the finding is accepted, for whoever reviews the file")
     baseline, comparison = _compared(chosen)
     for judged in _matching(chosen.finding, comparison):
-        now = judged.change.now
-        most = None if now is None else now.outwards().upper
-        acceptance = Acceptance(comparison.audit, judged.change.finding, chosen.reason, until, most)
+        change = judged.change
+        acceptance = Acceptance(comparison.audit, change.finding, chosen.reason, until, change.worst)
         baseline = baseline.with_accepted(acceptance)
-        print(f"accepted until {until}: {judged.change}")
+        print(printable(f"accepted until {until}: {change}"))
     write_baseline(baseline, chosen.baseline)
     return 0
 
@@ -106,7 +104,7 @@ def _compared(chosen: argparse.Namespace) -> tuple[Baseline, Comparison]:
 
 
 def _found(chosen: argparse.Namespace, key: DigestKey | None) -> AuditBaseline:
-    return baseline_of(_report(chosen.audit).plain, key, laws=_laws(chosen.check))
+    return baseline_of(_report(chosen.audit), key, _laws(chosen.check))
 
 
 def _report(audit: Path) -> Report:
@@ -116,7 +114,8 @@ def _report(audit: Path) -> Report:
     allow_imports_beside(audit)
     file = load(audit)
     with oracle_log(None) as log:
-        return run_audit(file.plan, open_oracle(file, log), file.workers, source=source_of(file))
+        oracle, source = open_oracle(file, log)
+        return run_audit(file.plan, oracle, file.workers, source=source)
 
 
 def _laws(path: Path | None) -> list[Mapping[str, Any]]:

@@ -83,7 +83,8 @@ def _result(report: Plain, result: Plain) -> list[str]:
         facts["secret"] = result["secret"]
     if "statistics" not in result:
         return _lines({**facts, "failed": f"no {unit_of(report)} could be measured"})
-    return _lines(facts | (_exact_facts(report, result) if result["exact"] else _random_facts(report, result)))
+    numbers = _exact_facts(report, result) if result["exact"] else _random_facts(report, result)
+    return _lines(facts | numbers | _membership_facts(report, result))
 
 
 def _shares(shares: Mapping[str, float]) -> str:
@@ -111,6 +112,23 @@ def _random_facts(report: Plain, result: Plain) -> dict[str, str]:
         "proven": f"{unit}s at a distance   {_shares(numbers['share_at_or_above'])}",
         "possible": f"{unit}s at a distance   {_shares(numbers['share_possibly_at_or_above'])}",
         "(ε, δ)": _epsilon_and_delta(report, result),
+    }
+
+
+def _membership_facts(report: Plain, result: Plain) -> dict[str, str]:
+    """How well the confidence in the true value tells who is in the data."""
+    told = result["membership"]
+    if told is None:
+        return {}
+    rates = "   ".join(
+        f"{share_in_words(point['true_positives']['value'])} of members found at {point['allowed']:.1%} false alarms"
+        for point in told["points"]
+    )
+    auc = told["auc"]
+    both = "" if told["certain"] is None else f"; with both models known, {share_in_words(told['certain'])} for certain"
+    return {
+        "membership": f"AUC {brief(auc['value'])} ({brief(auc['lower'])} to {brief(auc['upper'])}, "
+        f"{report['plan']['claim']['confidence']:.0%} confidence)   {rates}{both}"
     }
 
 

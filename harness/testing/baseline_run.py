@@ -20,11 +20,12 @@ from harness.api import versions
 from harness.github_job import show_outcomes
 from harness.render.outcomes import RESULTS, SEVERITIES, Location, NamedOutcome, OutcomeList
 from harness.render.text import printable
+from harness.report import Report
 
 Plain = dict[str, Any]
 
 
-def failures_of(reports: Mapping[str, Any], options: Any) -> list[str]:
+def failures_of(reports: Mapping[str, Report], options: Any) -> list[str]:
     """What is worse than in the baseline, as lines; nothing where it is being written anew."""
     if options.harness_update_baseline:
         return []
@@ -43,10 +44,9 @@ def failures_of(reports: Mapping[str, Any], options: Any) -> list[str]:
     return lines
 
 
-def travelling(report: Mapping[str, Any], options: Any) -> Plain:
+def travelling(report: Report, options: Any) -> Plain:
     """What the process that the user started needs of an audit, as plain data."""
-    verdict = report["verdict"]
-    plain: Plain = {"outcome": verdict["outcome"], "reason": verdict["reason"]}
+    plain: Plain = {"outcome": report.verdict.outcome.value, "reason": report.verdict.reason}
     if options.harness_baseline and options.harness_update_baseline:
         plain["baseline"] = baseline_of(report, _key(options)).plain()
     return plain

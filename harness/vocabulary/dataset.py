@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -79,6 +79,7 @@ class Dataset:
     codes: tuple[npt.NDArray[np.int32], ...] = field(repr=False)  # every cell as a position in its domain
     rows: npt.NDArray[np.intp] | None = None  # of the source, for each record; None when none was left out
     dropped: int = 0  # rows of the source left out for missing values
+    removed: int = 0  # rows of persons who were taken out of D on purpose
     persons: npt.NDArray[np.int32] | None = field(default=None, repr=False)  # whose row each is; None: one row each
     source: Source = field(default_factory=Source, repr=False)  # how rows are named
 
@@ -274,6 +275,18 @@ class Dataset:
         """These rows in this order, with the domains of D."""
         codes = tuple(codes[rows] for codes in self.codes)
         return Dataset(self.schema, self.table.taking(rows), self.readings, codes)
+
+    def without_persons(self, persons: Collection[int]) -> Dataset:
+        """D as if these persons had never been in it: the domains are those of who is left, rows keep their names."""
+        gone = [row for person in sorted(persons) for row in self.rows_of(person)]
+        if not gone:
+            return self
+        kept = np.delete(np.arange(self.size), gone)
+        rows = kept if self.rows is None else self.rows[kept]
+        data = Dataset.of(self.schema, self.table.taking(kept), lambda row: self.source.in_words(int(rows[row])))
+        whose = None if self.persons is None else pd.factorize(self.persons[kept])[0].astype(np.int32)
+        removed = self.removed + len(gone)
+        return replace(data, rows=rows, dropped=self.dropped, removed=removed, persons=whose, source=self.source)
 
     def record(self, index: int) -> Record:
         names = [column.name for column in self.schema.quasi]

@@ -21,8 +21,19 @@ import pytest
 import harness
 import oracles
 from harness.testing import contract
-from harness.testing.contract import (
+from harness.testing.contract import (  # noqa: F401
     content,
+    test_a_copy_of_it_in_another_process_is_the_same_oracle,
+    test_a_question_that_it_refuses_is_an_error_of_the_oracle_and_spoils_nothing,
+    test_a_shorter_question_gets_the_first_draws_of_a_longer_one,
+    test_an_answer_that_is_not_read_to_its_end_spoils_nothing,
+    test_another_question_in_between_changes_no_answer,
+    test_equal_questions_get_equal_answers,
+    test_it_sends_what_was_asked_for,
+    test_many_threads_get_the_answers_of_one,
+    test_rows_that_are_left_out_by_index_are_as_if_they_had_never_been_there,
+    test_the_card_is_filled_in_and_does_not_change,
+    test_what_it_says_of_its_randomness_is_what_it_does,
 )
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import OracleError

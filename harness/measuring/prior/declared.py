@@ -177,13 +177,12 @@ def _by_labels(table: Any, secret: Secret, where: str) -> Floats:
 
 def _of_records(data: Dataset, rows: npt.NDArray[Any], where: str) -> npt.NDArray[Any]:
     """What stands beside each row of D, from a list about D or about its source."""
-    if data.rows is not None and len(rows) == data.size + data.dropped:
+    whole = data.size + data.dropped + data.removed
+    if data.rows is not None and len(rows) == whole:
         return rows[data.rows]
     if len(rows) == data.size:
         return rows
-    raise InputError(
-        f"{where}: {len(rows)} rows; expected one for each of the {data.size + data.dropped} rows of the data"
-    )
+    raise InputError(f"{where}: {len(rows)} rows; expected one for each of the {whole} rows of the data")
 
 
 def _require_distributions(table: Floats, where: str, unless: npt.NDArray[np.bool_] | None = None) -> None:

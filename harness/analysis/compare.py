@@ -1,0 +1,263 @@
+"""Two finished audits side by side: who is better or worse off with the second, and all of them together.
+
+Never points, always limits. A person is worse off if the limits of her distance in the second audit lie wholly above
+those in the first. Where chance plays a part the limits of each audit hold together for all its persons, adversaries
+and secrets, so that no further correction for many comparisons is needed: whatever is said here is wrong at most with
+the error of both audits together, `joint_confidence`. Exact distances need no chance; a difference beyond rounding is
+real.
+
+All persons together are compared by three numbers, each with limits that follow from those of the persons: the
+largest distance, the mean distance, and the share at or above the ε of the claim. An audit of some persons, drawn at
+random, adds the error of drawing them (Hoeffding for the mean, hypergeometric for the share; of the largest distance
+it knows no upper limit). "Worse" if one of the three is worse, "better" if one is better and none is worse, else
+"same": a release that protects most people better and its worst person worse is not called better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from harness.auditing.plain_differences import ABSENT, plain_differences
+from harness.measuring.certificate import certify
+from harness.report import Report
+from harness.vocabulary.errors import InputError
+from harness.vocabulary.persons import RowName
+from harness.vocabulary.plain_numbers import plain_number
+
+FORMAT = 1  # of what `harness compare --json` prints
+ROUNDING = 1e-9  # differences up to this are those of floating-point numbers
+MOST_REASONS = 5
+
+Direction = Literal["better", "worse", "same"]
+Pair = tuple[str, str]  # adversary, secret
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A number between two limits."""
+
+    lower: float
+    upper: float
+
+    def to(self, later: Span) -> Direction:
+        """How a distance changed, if it was here and is there."""
+        if later.lower > self.upper + ROUNDING:
+            return "worse"
+        return "better" if later.upper < self.lower - ROUNDING else "same"
+
+    def plain(self) -> Plain:
+        return {name: plain_number(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One person in both audits."""
+
+    person: int
+    rows: list[RowName]
+    before: Span
+    after: Span
+
+    @property
+    def direction(self) -> Direction:
+        return self.before.to(self.after)
+
+    @property
+    def gap(self) -> float:
+        """How far apart the limits lie: she moved at least so much."""
+        return max(self.after.lower - self.before.upper, self.before.lower - self.after.upper, 0.0)
+
+    def plain(self) -> Plain:
+        return {
+            "person": self.person,
+            "rows": self.rows,
+            "direction": self.direction,
+            "gap": plain_number(self.gap),
+            "before": self.before.plain(),
+            "after": self.after.plain(),
+        }
+
+
+def compare_reports(first: Report, later: Report) -> Plain:
+    """How the later audit compares with the first; audits that cannot be compared are refused."""
+    require_comparable(first, later)
+    pairs = [_compare_pair(first, later, pair) for pair in first.verdicts]
+    return {
+        "format": FORMAT,
+        "overall": worst([pair["overall"] for pair in pairs]),
+        "joint_confidence": _joint_confidence(first, later),
+        "verdicts": [report.verdict.outcome.value for report in (first, later)],
+        "results": pairs,
+        "metrics": list(_changed_metrics(first.plain.get("release"), later.plain.get("release"))),
+        "notes": _changed_notes(first, later),
+    }
+
+
+def worst(directions: Sequence[Direction]) -> Direction:
+    """Worse if anything is, better if something is and nothing is worse."""
+    return "worse" if "worse" in directions else "better" if "better" in directions else "same"
+
+
+def require_comparable(first: Report, later: Report) -> None:
+    """Both audits must have tested the same claim about the same people against the same adversary."""
+    one, other = first.plain["plan"], later.plain["plan"]
+    reasons = [
+        *_differing("the data", _data(one), _data(other)),
+        *_differing("the claim", one["claim"], other["claim"]),
+        *_differing("the adversary", one["adversaries"], other["adversaries"]),
+        *_differing("the distance", _distances(one), _distances(other)),
+    ]
+    if not reasons and set(first.verdicts) != set(later.verdicts):
+        reasons = ["one anonymizer releases tables, the other predictions"]
+    if reasons:
+        more = f"; and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
+        raise InputError(
+            f"these audits cannot be compared: {'; '.join(reasons[:MOST_REASONS])}{more}. Audit both with the same "
+            "data, claim, adversaries and distance"
+        )
+
+
+def _data(plan: Mapping[str, Any]) -> Plain:
+    """What must be equal of the data: the table, whose rows belong together, what is known and what is secret."""
+    data = plan["data"]
+    return {
+        "digest": data["digest"],
+        "persons": data["persons_digest"],
+        "quasi": [[column["name"], column["kind"]] for column in plan["quasi"]],
+        "secrets": [secret["name"] for secret in plan["secrets"]],
+    }
+
+
+def _distances(plan: Mapping[str, Any]) -> list[Any]:
+    return [[one["name"], one["declared"]] for one in plan["divergence"]]
+
+
+def _differing(what: str, one: Any, other: Any) -> Iterator[str]:
+    for found in plain_differences(one, other):
+        place = f" ({found.place})" if found.place else ""
+        yield f"{what} is another{place}: {found.one!r:.60} and {found.other!r:.60}"
+
+
+def _joint_confidence(first: Report, later: Report) -> float:
+    """Everything that is said of both audits holds with this confidence; 1 where nothing is left to chance."""
+    error = 0.0
+    for report in (first, later):
+        alpha = 1 - report.claim.confidence
+        error += alpha * any(not result["exact"] for result in report.plain["results"])
+        error += 2 * alpha * _is_sample(report)
+    return max(0.0, 1 - error)
+
+
+def _is_sample(report: Report) -> bool:
+    """Whether only some of the persons were examined."""
+    return bool(report.plain["selection"]["persons"] < report.plain["plan"]["data"]["population"])
+
+
+def _compare_pair(first: Report, later: Report, pair: Pair) -> Plain:
+    one, other = spans_of(first, pair), spans_of(later, pair)
+    before, after = measures_of(first, pair), measures_of(later, pair)
+    measures = {name: _measure(before[name], after[name]) for name in MEASURES}
+    rows = {finding.person: list(finding.rows) for finding in first.findings}
+    persons = [Change(person, rows[person], one[person], other[person]) for person in one if person in other]
+    changed = [person for person in persons if person.direction != "same"]
+    order = sorted(changed, key=lambda person: (person.direction != "worse", -person.gap, person.person))
+    return {
+        "adversary": pair[0],
+        "secret": pair[1],
+        "overall": worst([measure["direction"] for measure in measures.values()]),
+        "measures": measures,
+        "compared": len(persons),
+        **{way: sum(person.direction == way for person in persons) for way in ("better", "worse", "same")},
+        "persons": [person.plain() for person in order],
+    }
+
+
+def spans_of(report: Report, pair: Pair) -> dict[int, Span]:
+    """The limits of each person's distance; of one without a result, all that is possible."""
+    largest = _largest(report, pair)
+    return {
+        one.person: Span(one.lower, one.upper) if one.failure is None else Span(0.0, largest)
+        for one in report.findings
+        if (one.adversary, one.secret) == pair
+    }
+
+
+def measures_of(report: Report, pair: Pair) -> dict[str, Span]:
+    """All persons together: the limits of each of MEASURES."""
+    spans = list(spans_of(report, pair).values())
+    return {name: measure(report, pair, spans) for name, measure in MEASURES.items()}
+
+
+def _largest(report: Report, pair: Pair) -> float:
+    """The largest that a distance can be."""
+    plan = report.plain["plan"]
+    number = [secret["name"] for secret in plan["secrets"]].index(pair[1])
+    return float(plan["divergence"][number]["largest"])
+
+
+def _measure(before: Span, after: Span) -> Plain:
+    return {"direction": before.to(after), "before": before.plain(), "after": after.plain()}
+
+
+def _largest_distance(report: Report, pair: Pair, spans: Sequence[Span]) -> Span:
+    upper = max(span.upper for span in spans)
+    return Span(max(span.lower for span in spans), _largest(report, pair) if _is_sample(report) else upper)
+
+
+def _mean_distance(report: Report, pair: Pair, spans: Sequence[Span]) -> Span:
+    lower, upper = (float(np.mean([getattr(span, end) for span in spans])) for end in ("lower", "upper"))
+    if not _is_sample(report):
+        return Span(lower, upper)
+    largest = _largest(report, pair)
+    if not _drawn_at_random(report) or math.isinf(largest):
+        return Span(0.0, largest)
+    error = largest * math.sqrt(math.log(2 / (1 - report.claim.confidence)) / (2 * len(spans)))
+    return Span(max(0.0, lower - error), min(largest, upper + error))
+
+
+def _share_at_epsilon(report: Report, pair: Pair, spans: Sequence[Span]) -> Span:
+    """Who is at ε within rounding may count either way."""
+    epsilon = report.claim.epsilon
+    surely = sum(span.lower >= epsilon + ROUNDING for span in spans)
+    possibly = sum(span.upper >= epsilon - ROUNDING for span in spans)
+    if not _is_sample(report):
+        return Span(surely / len(spans), possibly / len(spans))
+    if not _drawn_at_random(report):
+        return Span(0.0, 1.0)
+    population, alpha = report.plain["plan"]["data"]["population"], (1 - report.claim.confidence) / 2
+    least = certify(population, len(spans), surely, alpha).least
+    return Span(least / population, certify(population, len(spans), possibly, alpha).most / population)
+
+
+def _drawn_at_random(report: Report) -> bool:
+    selection = report.plain["selection"]
+    return bool(selection["at_random"] == selection["persons"])
+
+
+MEASURES = {
+    "largest distance": _largest_distance,
+    "mean distance": _mean_distance,
+    "share at or above epsilon": _share_at_epsilon,
+}
+
+
+def _changed_metrics(first: Any, later: Any) -> Iterator[Plain]:
+    """The metrics of f(D) that differ, where both reports have them."""
+    if first is None or later is None:
+        return
+    for found in plain_differences(first, later):
+        before, after = (None if value is ABSENT else value for value in (found.one, found.other))
+        yield {"metric": found.place, "before": before, "after": after}
+
+
+def _changed_notes(first: Report, later: Report) -> Plain:
+    return {
+        "gone": [note for note in first.notes if note not in later.notes],
+        "new": [note for note in later.notes if note not in first.notes],
+    }

@@ -1,0 +1,87 @@
+"""From the reports of a sweep to one row per cell, as plain data: the content of sweep.json.
+
+A function of the cells and their reports alone, so that a sweep that was interrupted ends in the same bytes. Seconds
+and the calls that were really made are in run.json of each cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.sweep_file import Cell
+from harness.report import Report
+from harness.vocabulary.error_codes import code_of
+from harness.vocabulary.errors import HarnessError
+
+FORMAT = 1  # of sweep.json
+FINISHED, FAILED = "finished", "failed"
+UTILITY = "utility"  # key of a release's metrics that a privacy-utility plane shows
+
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What became of a cell: its report with the number of questions it consists of, or the error that ended it."""
+
+    cell: Cell
+    report: Report | None = None
+    calls: int | None = None
+    error: HarnessError | None = None
+
+
+def sweep_plain(results: Iterable[CellResult]) -> Plain:
+    """The content of sweep.json."""
+    return {"format": FORMAT, "cells": [_row(result) for result in results]}
+
+
+def _row(result: CellResult) -> Plain:
+    row: Plain = {
+        "cell": result.cell.folder,
+        "series": result.cell.series,
+        "label": result.cell.label,
+        "parameters": dict(result.cell.parameters),
+        "status": FINISHED if result.report is not None else FAILED,
+    }
+    if result.report is None:
+        return {**row, "error": None if result.error is None else code_of(result.error)}
+    plain = result.report.plain
+    pairs = [_numbers(one) for one in plain["results"]]
+    worst = next(one for one in pairs if _pair(one) == _pair(plain["verdict"]))
+    return {
+        **row,
+        **worst,
+        "persons": plain["selection"]["persons"],
+        "calls": result.calls,
+        "utility": _utility(plain),
+        **({"results": pairs} if len(pairs) > 1 else {}),
+    }
+
+
+def _pair(one: Mapping[str, Any]) -> tuple[str, str]:
+    return one["adversary"], one["secret"]
+
+
+def _numbers(result: Mapping[str, Any]) -> Plain:
+    """What a row says about one adversary and secret."""
+    verdict, statistics = result["verdict"], result.get("statistics", {})
+    known = ("largest", "mean", "deviation", "share_at_or_above", "share_possibly_at_or_above")
+    return {
+        "adversary": result["adversary"],
+        "secret": result["secret"],
+        "distance": result["distance"],
+        "exact": result["exact"],
+        "verdict": verdict["outcome"],
+        "at_least": verdict["at_least"],
+        "at_most": verdict["at_most"],
+        **{name: statistics.get(name) for name in known},
+        "share_of_changed_predictions": statistics.get("share_of_changed_predictions"),
+        "membership_auc": (result.get("membership") or {}).get("auc"),
+    }
+
+
+def _utility(report: Mapping[str, Any]) -> Any:
+    """How useful f(D) still is, where the report measured it."""
+    return (report.get("release") or {}).get(UTILITY)

@@ -1,0 +1,69 @@
+"""A comparison of two audits for a terminal. Reads the plain data of `analysis.compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.render.tables import text_table
+from harness.render.text import brief, counted, printable, wrapped
+from harness.vocabulary.persons import RowNames
+
+SHOWN = 10  # persons, and metrics
+
+Plain = Mapping[str, Any]
+
+
+def comparison_text(comparison: Plain, first: str, later: str, rows: RowNames) -> str:
+    """The page; `rows` says how rows of the source are called."""
+    return "\n".join(_lines(comparison, first, later, rows))
+
+
+def _lines(comparison: Plain, first: str, later: str, rows: RowNames) -> Iterator[str]:
+    certain = comparison["joint_confidence"]
+    sure = "exact distances" if certain == 1 else f"together with {certain:.0%} confidence"
+    yield from wrapped(f"{comparison['overall'].upper()}: {later} compared with {first} ({sure})")
+    before, after = comparison["verdicts"]
+    yield f"verdict: {before}" + (f", now {after}" if after != before else ", as before")
+    for result in comparison["results"]:
+        yield ""
+        if len(comparison["results"]) > 1:
+            yield printable(f"{result['adversary']}, {result['secret']}: {result['overall']}")
+        yield text_table(
+            ["", "before", "after", ""],
+            [
+                [name, _span(measure["before"]), _span(measure["after"]), measure["direction"]]
+                for name, measure in result["measures"].items()
+            ],
+        )
+        yield (
+            f"of {counted(result['compared'], 'person')}: {result['worse']:,} worse, {result['better']:,} better, "
+            f"{result['same']:,} the same"
+        )
+        yield from _persons(result, rows)
+    yield from _metrics(comparison)
+    for which in ("new", "gone"):
+        for note in comparison["notes"][which]:
+            yield from wrapped(f"noticed, {which}: {note}", "  ")
+
+
+def _persons(result: Plain, rows: RowNames) -> Iterator[str]:
+    for person in result["persons"][:SHOWN]:
+        spans = f"{_span(person['before'])} before, {_span(person['after'])} after"
+        yield printable(f"  {person['direction']:<6}  {rows.in_source(person['rows'])}: {spans}")
+    if len(result["persons"]) > SHOWN:
+        yield f"  and {len(result['persons']) - SHOWN:,} more (--json lists all)"
+
+
+def _metrics(comparison: Plain) -> Iterator[str]:
+    metrics = comparison["metrics"]
+    if metrics:
+        yield ""
+        yield f"metrics of f(D) that changed: {len(metrics)}"
+        for metric in metrics[:SHOWN]:
+            yield printable(f"  {metric['metric']}: {metric['before']!r:.40} before, {metric['after']!r:.40} after")
+
+
+def _span(span: Plain) -> str:
+    lower, upper = span["lower"], span["upper"]
+    return brief(lower) if lower == upper else f"{brief(lower)} to {brief(upper)}"

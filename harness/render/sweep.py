@@ -1,0 +1,184 @@
+"""A sweep for people: a table for a terminal, and a page with the papers' figures. Reads the content of sweep.json.
+
+Figures against a parameter need one that is a number and varies; other parameters that vary make a curve each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.render.markup import Markup
+from harness.render.plain_page import heading, page, paragraph
+from harness.render.svg import Axis, Curve, Dots, Layer, axis_of, figure
+from harness.render.tables import html_table, text_table
+from harness.render.text import brief
+
+Plain = Mapping[str, Any]
+Distances = Mapping[str, Sequence[float]]  # of all persons, by cell
+MOST_CURVES = 12  # in one figure
+
+
+def sweep_text(sweep: Plain) -> str:
+    """The table of a sweep, one line per cell."""
+    return text_table(*_table(sweep))
+
+
+def _table(sweep: Plain) -> tuple[list[str], list[list[str]]]:
+    rows = sweep["cells"]
+    keys = list(dict.fromkeys(key for row in rows for key in row["parameters"]))
+    several = len({row["series"] for row in rows}) > 1
+    head = [key.rpartition(".")[2] for key in keys]
+    head += ["verdict", "at least", "at most", "mean", "≥ 0.00316", "changed", "AUC", "calls"]
+    lines = [[_shown(row["parameters"].get(key)) for key in keys] + _numbers(row) for row in rows]
+    if not several:
+        return head, lines
+    return ["sweep", *head], [[row["series"], *line] for row, line in zip(rows, lines, strict=True)]
+
+
+def _numbers(row: Plain) -> list[str]:
+    if row["status"] == "failed":
+        return [f"failed ({row['error']})", *[""] * 7]
+    auc = row["membership_auc"]
+    return [
+        row["verdict"],
+        brief(row["at_least"]),
+        brief(row["at_most"]),
+        brief(row["mean"]),
+        _percent((row["share_at_or_above"] or {}).get("0.003162")),
+        _percent(row["share_of_changed_predictions"]),
+        "" if auc is None else f"{auc['value']:.3f}",
+        "" if row["calls"] is None else str(row["calls"]),
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value.get("name", dict(value))) if isinstance(value, Mapping) else str(value)
+
+
+def sweep_page(sweep: Plain, distances: Distances, title: str = "Sweep") -> str:
+    """The page of a sweep; `distances` of all persons are for the cumulative curves."""
+    finished = [row for row in sweep["cells"] if row["status"] == "finished"]
+    figures = [
+        *_against_parameters(finished),
+        *_cumulative_curves(finished, distances),
+        *_plane(finished),
+    ]
+    noise = [] if all(row["exact"] for row in finished) else [paragraph(RANDOM)]
+    return page(title, paragraph(READING), *noise, html_table(*_table(sweep)), *figures)
+
+
+READING = (
+    "One row per cell. “At least” and “at most” are limits of the largest distance over all persons; "
+    "“≥ 0.00316” is the share of persons proven to move the inference by at least 10^-2.5 (v1 §3.4.2); "
+    "“changed” is the share of persons without whom the most likely value is another one (v1 §3.4.1); AUC is that of "
+    "membership inference by the confidence in the true value."
+)
+RANDOM = "Where chance plays a part, means are estimates that contain noise, and limits are what is proven."
+
+
+def _against_parameters(rows: Sequence[Plain]) -> Iterator[Markup]:
+    for name, values in (
+        ("Largest distance", ("at_least", "at_most")),
+        ("Mean distance", ("mean", "mean")),
+        ("Share of changed predictions", ("share_of_changed_predictions",) * 2),
+    ):
+        known = [row for row in rows if row.get(values[0]) is not None and row.get(values[1]) is not None]
+        for parameter, layers in _layers(known, values):
+            numbers = [float(row[value]) for row in known for value in values]
+            x = axis_of(parameter, [at for layer in layers for at in layer.x], log=_wants_log(layers))
+            y = axis_of(name, numbers, percent="Share" in name)
+            yield heading(f"{name} against {parameter}")
+            yield figure(f"{name} against {parameter}", f"{name} of each cell of the sweep", x, y, *layers)
+
+
+def _layers(rows: Sequence[Plain], values: tuple[str, str]) -> list[tuple[str, list[Curve]]]:
+    """For each parameter that is a number and varies, its curves: one per series and per values of the others."""
+    found: dict[str, dict[tuple[str, str], list[Plain]]] = {}
+    for series in dict.fromkeys(row["series"] for row in rows):
+        members = [row for row in rows if row["series"] == series]
+        varying = [
+            key for key in members[0]["parameters"] if len({repr(row["parameters"].get(key)) for row in members}) > 1
+        ]
+        numeric = [key for key in varying if all(_is_number(row["parameters"].get(key)) for row in members)]
+        for key in numeric[:1]:
+            for row in members:
+                others = ", ".join(f"{_short(one)} = {_shown(row['parameters'][one])}" for one in varying if one != key)
+                label = ", ".join(filter(None, (series if len({r["series"] for r in rows}) > 1 else "", others)))
+                found.setdefault(_short(key), {}).setdefault((label, key), []).append(row)
+    return [
+        (
+            short,
+            [_curve(label, key, group, values, shade) for shade, ((label, key), group) in enumerate(curves.items())],
+        )
+        for short, curves in found.items()
+    ]
+
+
+def _curve(label: str, key: str, rows: Sequence[Plain], values: tuple[str, str], shade: int) -> Curve:
+    ordered = sorted(rows, key=lambda row: float(row["parameters"][key]))
+    x = [float(row["parameters"][key]) for row in ordered]
+    low, high = ([float(row[value]) for row in ordered] for value in values)
+    middle = [(one + other) / 2 for one, other in zip(low, high, strict=True)]
+    same = low == high
+    return Curve(label or key, x, middle, shade, low=None if same else low, high=None if same else high)
+
+
+def _short(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
+
+
+def _wants_log(layers: Sequence[Curve]) -> bool:
+    """Whether the numbers along x span more than a power of ten, all of them above 0."""
+    numbers = [at for layer in layers for at in layer.x]
+    return min(numbers) > 0 and max(numbers) / min(numbers) > 20
+
+
+def _cumulative_curves(rows: Sequence[Plain], distances: Distances) -> Iterator[Markup]:
+    """Share of persons at or below each distance (v1 Figures 5 and 6, v2 Figures 2 and 4), a figure per series."""
+    for series in dict.fromkeys(row["series"] for row in rows):
+        members = [row for row in rows if row["series"] == series and row["cell"] in distances][:MOST_CURVES]
+        numbers = [number for row in members for number in distances[row["cell"]]]
+        if not numbers:
+            continue
+        layers = [at_or_below(row["label"], distances[row["cell"]], shade) for shade, row in enumerate(members)]
+        yield heading(f"Share of persons at or below each distance: {series}")
+        yield figure(
+            f"Cumulative distances, {series}", "The share of persons whose distance is at most x",
+            axis_of("distance", numbers, log=True), Axis("share of persons", 0.0, 1.0, percent=True), *layers,
+        )  # fmt: skip
+
+
+def at_or_below(label: str, values: Sequence[float], shade: int) -> Curve:
+    """The cumulative distribution, one point per distinct value."""
+    distinct, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
+    return Curve(label, distinct.tolist(), (counts.cumsum() / max(counts.sum(), 1)).tolist(), shade)
+
+
+def _plane(rows: Sequence[Plain]) -> Iterator[Markup]:
+    """Privacy against utility, where the reports measured how useful f(D) still is."""
+    known = [row for row in rows if _is_number(row["utility"])]
+    if not known:
+        return
+    layers: list[Layer] = [
+        Dots(series, [row["utility"] for row in members], [float(row["mean"]) for row in members], shade, names)
+        for shade, series in enumerate(dict.fromkeys(row["series"] for row in known))
+        for members in [[row for row in known if row["series"] == series]]
+        for names in [[row["label"] for row in members]]
+    ]
+    x = axis_of("utility", [row["utility"] for row in known])
+    y = axis_of("mean distance", [float(row["mean"]) for row in known])
+    yield heading("Privacy against utility")
+    yield figure("Privacy against utility", "Mean distance and utility of each cell", x, y, *layers)
