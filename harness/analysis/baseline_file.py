@@ -66,6 +66,7 @@ class Baseline:
     accepted: tuple[Acceptance, ...] = ()
     recorded: Mapping[str, Any] = field(default_factory=dict)  # date, commit, machine, versions
     key_check: str | None = None  # of the key of its digests; None where it has none
+    tolerance: float = 0.0  # a distance may grow by so much and still be the same
 
     def with_audits(self, audits: Mapping[str, AuditBaseline], recorded: Mapping[str, Any]) -> Baseline:
         """The same with these audits instead of, or beside, its own."""
@@ -82,13 +83,19 @@ class Baseline:
             raise InputError(f"the baseline has no audit {name!r}; {did_you_mean(name, self.audits)}")
         return self.audits[name]
 
-    def require_key(self, key: DigestKey | None) -> None:
-        """The key must be the one of its digests: with another, every person would be somebody else."""
+    def require_same_key(self, key: DigestKey | None) -> None:
+        """To add audits: the digests of one file have one key."""
+        self.require_no_other_key(key)
         if self.key_check is not None and key is None:
             raise InputError(
                 f"the baseline has digests of persons, and their key is not here; set {VARIABLE}, or name its file "
                 "with --key"
             )
+        if self.key_check is None and key is not None and self.audits:
+            raise InputError("the baseline was saved without a key, and you give one; save it anew into another file")
+
+    def require_no_other_key(self, key: DigestKey | None) -> None:
+        """With another key every person would be somebody else."""
         if self.key_check is not None and key is not None and key.check != self.key_check:
             raise InputError("the key is not the one that the digests of the baseline were made with")
 
@@ -110,10 +117,23 @@ def read_baseline(path: Path) -> Baseline:
             accepted=tuple(Acceptance.from_plain(one) for one in plain["accepted"]),
             recorded=dict(plain["recorded"]),
             key_check=plain["key_check"],
+            tolerance=float(plain["tolerance"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(f"{path}: the baseline is malformed: {what}; undo the edit, or save it again") from None
+
+
+def baseline_to_extend(path: Path, key: DigestKey | None) -> Baseline:
+    """The baseline of a file that audits are added to, or a new one."""
+    if not path.exists():
+        return Baseline(key_check=None if key is None else key.check)
+    baseline = read_baseline(path)
+    try:
+        baseline.require_same_key(key)
+    except InputError as error:
+        raise error.within(str(path)) from None
+    return baseline
 
 
 def write_baseline(baseline: Baseline, path: Path) -> None:
@@ -137,6 +157,7 @@ def text_of(baseline: Baseline) -> str:
                 "about": ABOUT,
                 "recorded": dict(baseline.recorded),
                 "key_check": baseline.key_check,
+                "tolerance": baseline.tolerance,
                 "audits": {name: one.plain() for name, one in sorted(baseline.audits.items())},
                 "accepted": [one.plain() for one in accepted],
             }

@@ -12,13 +12,13 @@ never.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
 from harness.analysis.baseline import BETTER, OUTCOMES, AuditBaseline, PairBaseline
-from harness.analysis.baseline_file import Acceptance
+from harness.analysis.baseline_file import Acceptance, Baseline
 from harness.analysis.compare import Span
 from harness.analysis.rounding import span_in_words
 from harness.render.outcomes import slug
@@ -74,19 +74,19 @@ class Comparison:
     same: int
     unused: tuple[Acceptance, ...]  # of findings that are not there any more
     not_compared: int  # persons that only one side has
+    persons_left_out: bool  # the key of their digests was not there
 
     @property
     def failing(self) -> tuple[Judged, ...]:
         return tuple(one for one in self.judged if one.fails)
 
 
-def compare_with_baseline(
-    name: str, before: AuditBaseline, after: AuditBaseline, accepted: Sequence[Acceptance], today: date
-) -> Comparison:
+def compare_with_baseline(baseline: Baseline, name: str, after: AuditBaseline, today: date) -> Comparison:
     """What became of the audit of this name since its baseline."""
+    before = baseline.audit(name)
     require_comparable(before, after)
-    found = list(changes(before, after))
-    mine = {one.finding: one for one in accepted if one.audit == name}
+    found = list(changes(before, after, baseline.tolerance))
+    mine = {one.finding: one for one in baseline.accepted if one.audit == name}
     judged = [
         _judged(change, mine.get(change.finding), today) for change in found if change.direction in ("worse", "known")
     ]
@@ -99,6 +99,7 @@ def compare_with_baseline(
         same=sum(change.direction == "same" for change in found),
         unused=tuple(one for one in mine.values() if one.finding not in named),
         not_compared=sum(_unmatched(before.results[pair], after.results[pair]) for pair in before.results),
+        persons_left_out=before.data_digest is not None and after.data_digest is None,
     )
 
 
@@ -139,10 +140,10 @@ def require_comparable(before: AuditBaseline, after: AuditBaseline) -> None:
             )
 
 
-def changes(before: AuditBaseline, after: AuditBaseline) -> Iterator[Change]:
+def changes(before: AuditBaseline, after: AuditBaseline, tolerance: float = 0.0) -> Iterator[Change]:
     """Every finding that both have, or that is new and bad."""
     for name, old in before.results.items():
-        yield from _pair_changes(name, old, after.results[name])
+        yield from _pair_changes(name, old, after.results[name], tolerance)
     for name, number in before.metrics.items():
         if name in after.metrics:
             yield _metric_change(name, number, after.metrics[name])
@@ -150,15 +151,15 @@ def changes(before: AuditBaseline, after: AuditBaseline) -> Iterator[Change]:
         yield _law_change(name, before.laws, after.laws)
 
 
-def _pair_changes(name: str, before: PairBaseline, after: PairBaseline) -> Iterator[Change]:
+def _pair_changes(name: str, before: PairBaseline, after: PairBaseline, tolerance: float) -> Iterator[Change]:
     yield _outcome_change(f"claim/{name}", before.outcome, after.outcome)
     for what, old in before.measures.items():
         if what in after.measures:
-            yield _number_change(f"{slug(what)}/{name}", old, after.measures[what])
-    for digest, new in (after.persons or {}).items():
-        known = _person(before, digest)
-        if known is not None:
-            yield _number_change(f"person/{digest}/{name}", known, new)
+            yield _number_change(f"{slug(what)}/{name}", old, after.measures[what], tolerance)
+    known = [(digest, _person(before, digest), new) for digest, new in (after.persons or {}).items()]
+    matched = [(digest, old, new) for digest, old, new in known if old is not None]
+    for digest, old, new in sorted(matched, key=lambda one: (one[1].upper - one[2].lower, one[0])):  # the worst first
+        yield _number_change(f"person/{digest}/{name}", old, new, tolerance)
 
 
 def _person(result: PairBaseline, digest: str) -> Span | None:
@@ -177,9 +178,10 @@ def _unmatched(before: PairBaseline, after: PairBaseline) -> int:
     return len(set(before.persons) ^ set(after.persons))
 
 
-def _number_change(finding: str, before: Span, after: Span) -> Change:
+def _number_change(finding: str, before: Span, after: Span, tolerance: float) -> Change:
     """By the judgement that `harness compare` makes."""
-    return Change(finding, before.to(after), span_in_words(before), span_in_words(after), after)
+    direction = Span(before.lower - tolerance, before.upper + tolerance).to(after)
+    return Change(finding, direction, span_in_words(before), span_in_words(after), after)
 
 
 def _metric_change(name: str, before: float, after: float) -> Change:

@@ -9,7 +9,7 @@ from harness.analysis.regression import Change, Comparison, Judged
 from harness.render.outcomes import Location, NamedOutcome, OutcomeList
 from harness.render.text import counted, printable
 
-MOST_LINES = 20  # of each kind
+MOST_LINES = 10  # of each kind
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
@@ -26,6 +26,8 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
     yield f"not worse by more than chance: {counted(comparison.same, 'finding')}"
     unused = [f"{one.finding} (until {one.until}: {one.reason})" for one in comparison.unused]
     yield from _listed("accepted, but not there any more; take it out of the file", unused)
+    if comparison.persons_left_out:
+        yield "persons were not compared: the key of their digests is not here (--key, or the environment variable)"
     if comparison.not_compared:
         yield f"not compared: {counted(comparison.not_compared, 'digest')} of persons that only one of the two has"
 

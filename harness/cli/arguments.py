@@ -111,6 +111,8 @@ def _baseline(command: argparse.ArgumentParser) -> None:
     save.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE", help="the baseline; others in it stay"
     )
+    grows = "how much a distance may grow before it is worse; it is kept in the file (0)"
+    save.add_argument("--tolerance", type=float, metavar="X", help=grows)
     compare = actions.add_parser("compare", help="say what got better or worse since the baseline")
     accept = actions.add_parser("accept", help="let a known finding pass until a date")
     for action, perform in ((compare, "baselines:compare"), (accept, "baselines:accept")):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from harness.analysis.baseline import AuditBaseline, baseline_of
-from harness.analysis.baseline_file import Acceptance, Baseline, read_baseline, write_baseline
+from harness.analysis.baseline_file import Acceptance, Baseline, baseline_to_extend, read_baseline, write_baseline
 from harness.analysis.person_digest import VARIABLE, DigestKey, create_key, find_key
 from harness.analysis.recorded import recorded_now
 from harness.analysis.regression import Comparison, Judged, compare_with_baseline
@@ -23,7 +24,7 @@ from harness.github_job import print_result, show_outcomes
 from harness.render.outcomes import Location
 from harness.render.text import counted, printable
 from harness.report import Report
-from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.errors import InputError, nearest
 
 WORSE = 1  # the exit code
 
@@ -35,10 +36,13 @@ def save(chosen: argparse.Namespace) -> int:
         tell(f"a new key is in {chosen.key}; keep it, and keep it out of the repository")
     key = find_key(chosen.key)
     found = _found(chosen, key)
-    earlier = read_baseline(chosen.output) if chosen.output.exists() else Baseline(key_check=key.check if key else None)
-    earlier.require_key(key)
+    baseline = baseline_to_extend(chosen.output, key)
+    if chosen.tolerance is not None:
+        if not 0 <= chosen.tolerance < float("inf"):
+            raise InputError(f"--tolerance {chosen.tolerance:g}: expected 0 or a number above it")
+        baseline = replace(baseline, tolerance=chosen.tolerance)
     recorded = recorded_now(_versions(chosen.audit), Path.cwd())
-    write_baseline(earlier.with_audits({chosen.name: found}, recorded), chosen.output)
+    write_baseline(baseline.with_audits({chosen.name: found}, recorded), chosen.output)
     persons = sum(len(one.persons or {}) for one in found.results.values())
     print(f"{chosen.output}: audit {chosen.name!r} saved with {counted(persons, 'digest')} of persons")
     if key is None:
@@ -65,12 +69,12 @@ def accept(chosen: argparse.Namespace) -> int:
     if not chosen.reason.strip():
         raise InputError("--reason is empty; say why the finding is accepted, for whoever reviews the file")
     baseline, comparison = _compared(chosen)
-    for judged in _matching(chosen.finding, comparison):
-        change = judged.change
+    accepted = [one.change for one in _matching(chosen.finding, comparison)]
+    for change in accepted:
         acceptance = Acceptance(comparison.audit, change.finding, chosen.reason, until, change.worst)
         baseline = baseline.with_accepted(acceptance)
-        print(printable(f"accepted until {until}: {change}"))
     write_baseline(baseline, chosen.baseline)
+    print("\n".join(printable(f"accepted until {until}: {change}") for change in accepted))
     return 0
 
 
@@ -88,9 +92,11 @@ def _matching(pattern: str, comparison: Comparison) -> Sequence[Judged]:
     """The findings of this name; `*` stands for any part of it."""
     matching = [one for one in comparison.judged if fnmatchcase(one.change.finding, pattern)]
     if not matching:
-        known = [one.change.finding for one in comparison.judged]
-        names = did_you_mean(pattern, known) if known else "nothing is worse than the baseline, or as bad as in it"
-        raise InputError(f"there is no finding {pattern!r} to accept; {names}")
+        near = nearest(pattern, [one.change.finding for one in comparison.judged])
+        raise InputError(
+            f"there is no finding {pattern!r} to accept; {near}`harness baseline compare` names those that are worse "
+            "than the baseline, or as bad as in it"
+        )
     return matching
 
 
@@ -98,9 +104,9 @@ def _compared(chosen: argparse.Namespace) -> tuple[Baseline, Comparison]:
     if chosen.baseline.is_dir() or chosen.baseline.suffix == ".toml":
         raise InputError(f"{chosen.baseline} is not a baseline file; the audit comes first and the baseline second")
     baseline, key = read_baseline(chosen.baseline), find_key(chosen.key)
-    baseline.require_key(key)
-    before, after = baseline.audit(chosen.name), _found(chosen, key)
-    return baseline, compare_with_baseline(chosen.name, before, after, baseline.accepted, date.today())
+    baseline.require_no_other_key(key)
+    baseline.audit(chosen.name)  # a wrong name is told before the audit runs
+    return baseline, compare_with_baseline(baseline, chosen.name, _found(chosen, key), date.today())
 
 
 def _found(chosen: argparse.Namespace, key: DigestKey | None) -> AuditBaseline:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.analysis.baseline import AuditBaseline, baseline_of
-from harness.analysis.baseline_file import Baseline, read_baseline, write_baseline
+from harness.analysis.baseline_file import baseline_to_extend, read_baseline, write_baseline
 from harness.analysis.person_digest import DigestKey, find_key
 from harness.analysis.recorded import recorded_now
 from harness.analysis.regression import compare_with_baseline
@@ -19,7 +19,7 @@ from harness.analysis.regression_text import comparison_lines
 from harness.api import versions
 from harness.github_job import show_outcomes
 from harness.render.outcomes import RESULTS, SEVERITIES, Location, NamedOutcome, OutcomeList
-from harness.render.text import printable
+from harness.render.text import counted, printable
 from harness.report import Report
 
 Plain = dict[str, Any]
@@ -30,15 +30,13 @@ def failures_of(reports: Mapping[str, Report], options: Any) -> list[str]:
     if options.harness_update_baseline:
         return []
     key, baseline = _key(options), read_baseline(Path(options.harness_baseline))
-    baseline.require_key(key)
+    baseline.require_no_other_key(key)
     lines: list[str] = []
     for name, report in reports.items():
         if name not in baseline.audits:
             lines.append(f"{name}: not in the baseline {options.harness_baseline}; --harness-update-baseline adds it")
             continue
-        compared = compare_with_baseline(
-            name, baseline.audits[name], baseline_of(report, key), baseline.accepted, date.today()
-        )
+        compared = compare_with_baseline(baseline, name, baseline_of(report, key), date.today())
         if compared.failing:
             lines += [f"{name}: worse than the baseline {options.harness_baseline}", *comparison_lines(compared)]
     return lines
@@ -60,7 +58,7 @@ def _key(options: Any) -> DigestKey | None:
 def closing_lines(audits: Sequence[Plain], options: Any) -> Iterator[str]:
     """What is said, and written, when all tests have run."""
     held = sum(one["outcome"] == "holds" for one in audits)
-    yield f"{len(audits)} audits: {held} hold, {len(audits) - held} do not"
+    yield f"{counted(len(audits), 'audit')}: {held} hold, {len(audits) - held} do not"
     for one in audits:
         if one["outcome"] != "holds":
             yield printable(f"{one['outcome'].upper()} {one['name']}: {one['reason']}")
@@ -71,12 +69,12 @@ def closing_lines(audits: Sequence[Plain], options: Any) -> Iterator[str]:
 
 def update_baseline(audits: Sequence[Plain], path: Path, key: DigestKey | None) -> str:
     """Write the audits to the file, beside those of tests that did not run; says what was done."""
-    earlier = read_baseline(path) if path.exists() else Baseline(key_check=None if key is None else key.check)
-    earlier.require_key(key)
     found = {one["name"]: AuditBaseline.from_plain(one["baseline"]) for one in audits}
-    write_baseline(earlier.with_audits(found, recorded_now(versions(), path.resolve().parent)), path)
+    write_baseline(
+        baseline_to_extend(path, key).with_audits(found, recorded_now(versions(), path.resolve().parent)), path
+    )
     persons = "" if key is not None else "; without a key it holds no persons: see --harness-baseline-key"
-    return f"{path}: {len(found)} audits written{persons}"
+    return f"{path}: {counted(len(found), 'audit')} written{persons}"
 
 
 def _outcome(audit: Plain) -> NamedOutcome:

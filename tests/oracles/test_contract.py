@@ -149,7 +149,7 @@ SHIPPED = [
 ]
 
 
-@pytest.fixture(params=SHIPPED)
+@pytest.fixture(params=SHIPPED, scope="module")
 def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
     """Every transport that leads to every anonymizer, for the shipped laws."""
     transport, name = request.param
