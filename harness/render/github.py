@@ -13,6 +13,7 @@ from harness.render.outcomes import Location, NamedOutcome, OutcomeList
 from harness.render.text import printable
 
 COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+MOST_ANNOTATIONS = 10  # GitHub shows no more of one step
 MOST_BYTES = 900_000  # of a summary; GitHub refuses one of more than 1 MiB
 SIGNS = {"passed": "✅ passed", "failed": "❌ failed", "inconclusive": "❔ inconclusive", "skipped": "skipped"}
 
@@ -23,10 +24,10 @@ def is_github(environment: Mapping[str, str]) -> bool:
 
 
 def annotations_of(outcomes: OutcomeList) -> Iterator[str]:
-    """One command to the runner for each outcome that failed or proved nothing."""
-    for one in outcomes.outcomes:
-        if one.result in ("failed", "inconclusive"):
-            yield annotation(one.severity, f"{outcomes.title}: {one.name}", one.message, one.location)
+    """One command to the runner for each outcome that failed or proved nothing; of many the first."""
+    bad = [one for one in outcomes.outcomes if one.result in ("failed", "inconclusive")]
+    for one in bad[:MOST_ANNOTATIONS]:
+        yield annotation(one.severity, f"{outcomes.title}: {one.name}", one.message, one.location)
 
 
 def annotation(severity: str, title: str, message: str, location: Location | None = None) -> str:

@@ -218,6 +218,12 @@ def test_only_what_did_not_pass_is_annotated() -> None:
     assert [*annotations_of(listed)] == ["::error title=suite%3A b::no"]
 
 
+def test_of_many_failures_the_first_are_annotated() -> None:
+    many = tuple(NamedOutcome(f"{number}", "failed", "no") for number in range(99))
+    lines = [*annotations_of(OutcomeList("suite", many))]
+    assert lines == [f"::error title=suite%3A {number}::no" for number in range(10)]
+
+
 @given(st.text(max_size=40))
 def test_no_line_of_output_is_a_command_to_the_runner(text: str) -> None:
     for line in inert(f"::error::{text}\n  ::x::{text}##[error]").split("\n"):
