@@ -60,6 +60,13 @@ TERMS: tuple[Term, ...] = (
         see="statistics.md",
     ),
     Term(
+        "baseline",
+        "What an audit found, kept in a file of the vendor's repository. `harness baseline compare` fails where a later "
+        "audit is worse by more than chance and the finding is not accepted. Persons are keyed digests; no raw row is in "
+        "it.",
+        see="how-to/ci.md",
+    ),
+    Term(
         "blind",
         "A blind audit sends the data without a person as just another table, so that the anonymizer is not told who "
         "is missing. It is the default over a network. Otherwise the data is sent once and rows are left out by "

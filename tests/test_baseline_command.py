@@ -116,7 +116,7 @@ def test_another_key_is_refused(
 ) -> None:
     monkeypatch.setenv("HARNESS_BASELINE_KEY", "another key than the one of the file")
     assert main(["baseline", "compare", folders["coarse"], file]) == 2
-    assert "error E220: the key is not the one" in capsys.readouterr().err
+    assert "error E240: the key is not the one" in capsys.readouterr().err
 
 
 def test_saving_without_a_key_says_what_is_missing(

@@ -158,7 +158,11 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "`harness explain` without a name lists all of them.",
     ),
     ErrorCode(
-        "E220", "A baseline cannot be used", InputError, ("harness.analysis", "harness.cli.baselines"),
+        "E240", "A baseline cannot be used", InputError,
+        (
+            "harness.analysis.baseline", "harness.analysis.baseline_file", "harness.analysis.person_digest",
+            "harness.analysis.regression", "harness.cli.baselines",
+        ),
         "The file of a baseline cannot be read or written, was edited so that it makes no sense, belongs to another "
         "audit (claim, data, adversaries), its key is missing or another one, or the finding to accept is not there.",
         "`harness baseline compare` prints the names of findings. Save a new baseline where the audit itself changed, "
