@@ -61,9 +61,9 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "baseline",
-        "What an audit found, kept in a file of the vendor's repository. `harness baseline compare` fails where a later "
-        "audit is worse by more than chance and the finding is not accepted. Persons are keyed digests; no raw row is in "
-        "it.",
+        "What an audit found, kept in a file of the vendor's repository. `harness baseline compare` fails where a "
+        "later audit is worse by more than chance and the finding is not accepted. Persons are keyed digests; no raw "
+        "row is in it.",
         see="how-to/ci.md",
     ),
     Term(

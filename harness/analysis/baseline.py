@@ -23,7 +23,7 @@ MOST_PERSONS = 1000  # of an adversary and secret that are listed; of the others
 OUTCOMES = ("holds", "inconclusive", "violated")  # the worst last
 # Metrics of f(D) that say how well it protects, and which way is better. All others (what the release lost) are kept
 # and shown, but none of them is better or worse: protection has its price.
-BETTER = {"k": "higher", "l": "higher", "t": "lower", "outside": "lower"}
+BETTER = {"k": "higher", "l": "higher", "l.recursive_c": "lower", "t": "lower", "outside": "lower"}
 
 Plain = dict[str, Any]
 Given = Mapping[str, Any]
@@ -125,7 +125,7 @@ def baseline_of(report: Report, key: DigestKey | None = None, laws: Sequence[Giv
 
 
 def _numbers(metrics: Any, place: str = "") -> Iterator[tuple[str, float]]:
-    """Every number among the metrics by its place, such as `t.emd`, with six digits."""
+    """Every number among the metrics by its place, such as `t.equal.release`, with six digits."""
     if isinstance(metrics, Mapping):
         for name, inner in metrics.items():
             yield from _numbers(inner, f"{place}.{name}" if place else str(name))

@@ -186,7 +186,8 @@ def _number_change(finding: str, before: Span, after: Span, tolerance: float) ->
 
 def _metric_change(name: str, before: float, after: float) -> Change:
     """Metrics of a deterministic f are exact; only those of protection are better or worse."""
-    better = BETTER.get(name.partition(".")[0])
+    fitting = [prefix for prefix in BETTER if f"{name}.".startswith(f"{prefix}.")]
+    better = BETTER[max(fitting, key=len)] if fitting else None
     if before == after:
         direction: Direction = "same"
     elif better is None:

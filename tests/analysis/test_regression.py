@@ -178,7 +178,8 @@ def test_a_law_that_fails_now_is_worse_and_one_that_is_kept_again_is_better() ->
 
 
 @pytest.mark.parametrize(("metric", "before", "after", "fails"), [
-    ("k", 5.0, 4.0, True), ("k", 4.0, 5.0, False), ("t.emd", 0.1, 0.2, True), ("discernibility", 10.0, 99.0, False),
+    ("k", 5.0, 4.0, True), ("k", 4.0, 5.0, False), ("t.equal.release", 0.1, 0.2, True),
+    ("l.entropy", 2.0, 1.5, True), ("l.recursive_c.2", 1.0, 2.0, True), ("lost_leaves", 10.0, 99.0, False),
 ])  # fmt: skip
 def test_metrics_of_protection_can_be_worse_and_those_of_loss_only_change(
     metric: str, before: float, after: float, fails: bool
