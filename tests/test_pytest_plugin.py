@@ -66,6 +66,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_failure_says_who_how_far_and_how_to_repeat_it_but_no_sensitive_value(folder: Path) -> None:
     done = run(folder, "-k", "leak or other")
     assert done.returncode == 1
@@ -86,6 +87,7 @@ def test_a_failure_says_who_how_far_and_how_to_repeat_it_but_no_sensitive_value(
     assert re.search(r"with       (flu|melanoma|none): 0\.\d+", revealed)
 
 
+@pytest.mark.slow
 def test_a_baseline_fails_a_test_that_passes_when_its_audit_got_worse(folder: Path) -> None:
     options = ("--harness-baseline", "baseline.json", "-k", "changed", "-q")
     assert "is not in the baseline" not in run(folder, *options, "--harness-update-baseline").stdout
@@ -98,6 +100,7 @@ def test_a_baseline_fails_a_test_that_passes_when_its_audit_got_worse(folder: Pa
     assert "repeat     pytest test_people.py::test_changed --harness-baseline baseline.json" in worse.stdout
 
 
+@pytest.mark.slow
 def test_an_audit_that_the_baseline_does_not_have_fails(folder: Path) -> None:
     run(folder, "--harness-baseline", "baseline.json", "--harness-update-baseline", "-k", "changed")
     done = run(folder, "--harness-baseline", "baseline.json", "-k", "holds")
@@ -107,6 +110,7 @@ def test_an_audit_that_the_baseline_does_not_have_fails(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_share_one_baseline_and_one_summary(folder: Path) -> None:
     key = {"HARNESS_BASELINE_KEY": "a key of the tests, not a secret"}
     github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
@@ -124,6 +128,7 @@ def test_workers_of_xdist_share_one_baseline_and_one_summary(folder: Path) -> No
     assert summary.count("❌ failed") == 1
 
 
+@pytest.mark.slow
 def test_the_contract_suite_runs_against_any_address(folder: Path) -> None:
     suite = ("--pyargs", "harness.testing.contract", "-q")
     good = run(folder, *suite, "--oracle", "reference:mondrian", "--oracle-option", "k=3")
@@ -138,14 +143,16 @@ def test_the_contract_suite_runs_against_any_address(folder: Path) -> None:
     assert "it says that it honours seeds, but one seed gave two answers" in bad.stdout
 
 
+@pytest.mark.slow
 def test_the_contract_suite_reads_address_options_and_data_from_an_audit_toml() -> None:
     folder = ROOT / "examples" / "auditor"
     done = run(folder, "--pyargs", "harness.testing.contract", "-q", "--oracle", "audit.toml", "-k", "card or sends")
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "message"), [
-    ((), "the fixture `oracle` needs an anonymizer: pytest --oracle ADDRESS|audit.toml"),
+    ((), "the fixture `oracle` needs an anonymizer: pytest --oracle ADDRESS, or an audit.toml"),
     (("--oracle", "refrence:mondrian"), "error E212: oracle address 'refrence:mondrian' has no known scheme"),
     (("--oracle", "reference:mondrian", "--oracle-option", "k"), "expected NAME=VALUE, such as k=5"),
     (("--oracle", "nothing.toml"), "error E201: nothing.toml: cannot be read"),
