@@ -33,6 +33,10 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "ReleaseEncoder": ("fit", "transform", "transform_target", "get_feature_names_out"),
         "distance": (),
     },
+    "Metrics of a release": {
+        "metrics": (),
+        "discrimination_rate": (),
+    },
     "Data": {
         "Column": ("of",),
         "Schema": ("names",),

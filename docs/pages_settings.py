@@ -24,8 +24,8 @@ from harness.auditing.config import OPTIONS, sections
 from harness.auditing.options import ADVERSARY_KEYS
 from harness.measuring.adversary import ENCODER, MODEL, PANELS, PRIOR
 from harness.measuring.divergence.naming import ALIASES, EMD, FIXED, LAWS, divergence_named
-from harness.measuring.encoding import ENCODINGS, PairEncoder, encoder_named
-from harness.measuring.encoding.hierarchies import Nodes
+from harness.measuring.encoding import ENCODINGS, PROPORTIONAL, PairEncoder, encoder_named
+from harness.measuring.encoding.hierarchies import Nodes, Proportions
 from harness.measuring.encoding.names import CATEGORIES, FILLS, NUMBERS, paper_name
 from harness.measuring.encoding.names import OPTIONS as ENCODING_OPTIONS
 from harness.measuring.models.names import CLOSED_FORMS, ESTIMATORS
@@ -135,6 +135,8 @@ def _encodings() -> str:
             table(("option", ""), options),
             table(("categories", "one cell becomes"), categories),
             f"On hierarchies ({listed(FILLS)}), for columns of every kind: {first_line_of(Nodes)}\n",
+            f"For releases that print shares (`{PROPORTIONAL}`): {first_line_of(Proportions)} Such an adversary is "
+            "always joined by one that reads the plain cells (`fill-parent`), and the report shows both.\n",
             f"All {len(ENCODINGS)} names:\n",
             table(("name", "in v1, appendix A", "trained for each target"), rows),
         ]

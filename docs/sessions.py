@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SESSIONS = tuple(sorted((ROOT / "docs" / "tutorials").glob("*.md")))
+SESSIONS = (*sorted((ROOT / "docs" / "tutorials").glob("*.md")), ROOT / "docs" / "how-to" / "measure-a-release.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# ([\w.-]+\.(?:py|toml))")
 MARK = "--- next command ---"

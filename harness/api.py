@@ -50,7 +50,7 @@ def audit(
     data: pd.DataFrame | str | Path | Dataset,  # a DataFrame, a CSV or Parquet file, or a Dataset
     *,
     quasi: Mapping[str, Any] | Sequence[Column] = (),
-    sensitive: str | Sequence[str | Column] = (),
+    sensitive: str | Mapping[str, Any] | Sequence[str | Column | Mapping[str, Any]] = (),
     joint: bool = False,
     person: str | None = None,
     epsilon: float,
@@ -150,7 +150,7 @@ def open_oracle(file: AuditFile, log: Path) -> tuple[Oracle, dict[str, Any]]:
 def _dataset(
     data: pd.DataFrame | str | Path | Dataset,
     quasi: Mapping[str, Any] | Sequence[Column],
-    sensitive: str | Sequence[str | Column],
+    sensitive: str | Mapping[str, Any] | Sequence[str | Column | Mapping[str, Any]],
     missing: Missing,
     weight: str | None,
     person: str | None,

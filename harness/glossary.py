@@ -84,6 +84,13 @@ TERMS: tuple[Term, ...] = (
         "releases, and the differential privacy it claims. The first questions of an audit check it.",
     ),
     Term(
+        "cell (of a sweep)",
+        "One audit of a sweep: one value of every key that varies. Each has a folder of its own with journal "
+        "and report, and is the audit that it would be alone.",
+        see="how-to/sweeps.md",
+        aliases=("cell",),
+    ),
+    Term(
         "certificate",
         "What a random part of the persons says about all of them: with the confidence of the claim, no more than this "
         "share of all persons reaches epsilon. If none of 299 persons drawn at random does, fewer than 1 % of all do, "
@@ -145,6 +152,12 @@ TERMS: tuple[Term, ...] = (
         see="explanation/what-0.1-means.md",
     ),
     Term(
+        "discrimination rate",
+        "How much of the uncertainty about the sensitive column the quasi-identifiers of a release take away, from 0 "
+        "(nothing) to 1 (everything): 1 - H(X|Y)/H(X). Of one value: 1 - P(y) H(X|Y=y)/H(X).",
+        see="explanation/metrics.md",
+    ),
+    Term(
         "draw",
         "One run of a randomized anonymizer on one table. 500 draws of each side are the default; more draws make the "
         "limits narrower.",
@@ -169,6 +182,13 @@ TERMS: tuple[Term, ...] = (
         "differential privacy, which is called noise_epsilon here.",
         aliases=("ε",),
         see="explanation/what-0.1-means.md",
+    ),
+    Term(
+        "equivalence class",
+        "The rows of a release that show the same quasi-identifiers, as printed. Metrics such as k, l and t are "
+        "those of the worst class.",
+        aliases=("class", "classes"),
+        see="explanation/metrics.md",
     ),
     Term(
         "exact",
@@ -236,6 +256,21 @@ TERMS: tuple[Term, ...] = (
         "one look; an adaptive audit adds looks until a person is settled. All limits account for the number of looks.",
         aliases=("looks",),
         see="statistics.md",
+    ),
+    Term(
+        "lost leaves",
+        "How much a release generalised: for each cell (leaves - 1)/(all leaves - 1) in the hierarchy of its column, "
+        "summed over rows and columns. 0 for the data itself.",
+        aliases=("NLLM", "lost_leaves"),
+        see="explanation/metrics.md",
+    ),
+    Term(
+        "membership inference",
+        "Telling from a release whether a person's own rows are in the data. The report scores everybody "
+        "twice by the adversary's confidence in the true value, as a member and as a non-member, and says how "
+        "well one threshold tells the two (AUC, true positives at few false positives).",
+        see="explanation/membership.md",
+        aliases=("membership", "AUC"),
     ),
     Term(
         "model",
@@ -308,6 +343,14 @@ TERMS: tuple[Term, ...] = (
         see="statistics.md",
     ),
     Term(
+        "proportional",
+        "A table whose cells also say how the original values of their class are shared out, such as "
+        "`mammals {\"cat\": 1/3, \"lion\": 2/3}`. It discloses more than the plain table; an adversary with the "
+        "encoder proportional reads it, and the report shows how much more.",
+        aliases=("shares", "proportional table"),
+        see="how-to/measure-a-release.md",
+    ),
+    Term(
         "quasi-identifier",
         "A column whose values the adversary knows of everybody, such as age or postcode. You declare them in "
         "`[data.quasi]`.",
@@ -319,6 +362,13 @@ TERMS: tuple[Term, ...] = (
         "2*, names of a hierarchy) or suppressed (*).",
     ),
     Term(
+        "repair",
+        "Taking the people who break a claim out of the data and testing everything again (`harness prune`). "
+        "It need not help: f treats the others differently then.",
+        see="how-to/prune.md",
+        aliases=("prune",),
+    ),
+    Term(
         "seed",
         "A number from which all randomness of a draw follows. Equal questions with equal seeds must get equal "
         "answers. The seed of the plan makes a whole audit repeatable.",
@@ -328,6 +378,24 @@ TERMS: tuple[Term, ...] = (
         "sensitive",
         "The column that an adversary wants to know, such as a disease. A report calls it the secret.",
         aliases=("secret", "secrets"),
+    ),
+    Term(
+        "sweep",
+        "An audit repeated for every value of some keys, such as k = 2, 5, 10: a table, figures and JSON with "
+        "one row per cell (`harness sweep`).",
+        see="how-to/sweeps.md",
+    ),
+    Term(
+        "t-closeness",
+        "A property of a release: in every class the sensitive values are shared out as in the whole table, up to a "
+        "distance of t.",
+        see="explanation/metrics.md",
+    ),
+    Term(
+        "untrue cells",
+        "Cells of a release that do not cover the value of their own row, such as [20, 30] for an age of 35.",
+        aliases=("outside",),
+        see="explanation/metrics.md",
     ),
     Term(
         "VIOLATED",

@@ -14,7 +14,7 @@ ORDER = [
     "vocabulary.errors", "vocabulary.error_codes", "vocabulary.plain_numbers", "vocabulary.origin",
     "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
-    "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
+    "vocabulary.lexicon", "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
     "measuring.special", "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds",
     "measuring.divergence",
     "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
@@ -22,6 +22,7 @@ ORDER = [
     "measuring.features", "measuring.membership",
     "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
+    "measuring.metrics",
     "auditing.options", "auditing.vacuous",
     "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
@@ -29,7 +30,8 @@ ORDER = [
     "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
     "executors",
     "auditing.procedure", "auditing.cost",
-    "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
+    "auditing.reasons", "auditing.verdict", "auditing.plain_beside_proportional",
+    "auditing.compile_report", "auditing.verify",
     "glossary", "render", "report", "progress", "github_job", "analysis", "synthetic_census", "api", "experiments",
     "demo", "testing", "cli", "pytest_plugin",
 ]  # fmt: skip
@@ -39,7 +41,8 @@ KNOW_THE_ORACLES = {"api", "experiments", "demo", "cli", "pytest_plugin"}
 PUBLIC = {
     "Adversary", "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy",
     "InputError", "JournalError", "Oracle", "OracleError", "Outcome", "Plan", "Predictions", "Record", "ReleaseEncoder",
-    "ReleaseError", "Report", "Schema", "Table", "Verdict", "audit", "distance", "encode", "judge",
+    "ReleaseError", "Report", "Schema", "Table", "Verdict", "audit", "discrimination_rate", "distance", "encode",
+    "judge", "metrics",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ and the calls that were really made are in run.json of each cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from harness.vocabulary.errors import HarnessError
 
 FORMAT = 1  # of sweep.json
 FINISHED, FAILED = "finished", "failed"
-UTILITY = "utility"  # key of a release's metrics that a privacy-utility plane shows
+LOSS = "mean_normalized_certainty_penalty"  # of a release's metrics: 0 as the data, 1 all suppressed
 
 Plain = dict[str, Any]
 
@@ -42,7 +43,7 @@ def _row(result: CellResult) -> Plain:
         "cell": result.cell.folder,
         "series": result.cell.series,
         "label": result.cell.label,
-        "parameters": dict(result.cell.parameters),
+        "parameters": {key: _plain(value) for key, value in result.cell.parameters.items()},
         "status": FINISHED if result.report is not None else FAILED,
     }
     if result.report is None:
@@ -58,6 +59,16 @@ def _row(result: CellResult) -> Plain:
         "utility": _utility(plain),
         **({"results": pairs} if len(pairs) > 1 else {}),
     }
+
+
+def _plain(value: Any) -> Any:
+    """A value of a TOML file as JSON can hold it: numbers beyond all others and dates are texts."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    known = isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+    return value if known else str(value)
 
 
 def _pair(one: Mapping[str, Any]) -> tuple[str, str]:
@@ -82,6 +93,7 @@ def _numbers(result: Mapping[str, Any]) -> Plain:
     }
 
 
-def _utility(report: Mapping[str, Any]) -> Any:
-    """How useful f(D) still is, where the report measured it."""
-    return (report.get("release") or {}).get(UTILITY)
+def _utility(report: Mapping[str, Any]) -> float | None:
+    """How precise the cells of f(D) still are, from 1 (as the data) to 0, where the report measured it."""
+    loss = (report.get("release") or {}).get(LOSS)
+    return None if loss is None else 1 - float(loss)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.auditing.config import check, parse, sections
+from harness.auditing.config import check, read_toml, sections
 from harness.auditing.options import ADVERSARY, TABLE, TEXT_OR_TABLE
 from harness.vocabulary.errors import InputError, did_you_mean
 
@@ -59,7 +60,7 @@ class Cell:
 def read_sweep(path: str | Path) -> list[Cell]:
     """The cells that a file describes, in its order; the first mistake in any of them is refused."""
     path = Path(path)
-    content = parse(path)
+    content = read_toml(path)
     try:
         return list(_cells(content))
     except InputError as error:
@@ -80,15 +81,10 @@ def _identity(content: Mapping[str, Any]) -> dict[str, Any]:
 def _cells(content: Mapping[str, Any]) -> Iterator[Cell]:
     base = {section: options for section, options in content.items() if section != SWEEP}
     tables = _tables(content)
-    count = 0
     for number, table in enumerate(tables, start=1):
         where = f"[{SWEEP}]" if len(tables) == 1 else f"[[{SWEEP}]] number {number}"
         try:
-            for cell in _cells_of(base, table, number):
-                count += 1
-                if count > MOST_CELLS:
-                    raise InputError(f"more than {MOST_CELLS} cells; sweep fewer values")
-                yield cell
+            yield from _cells_of(base, table, number)
         except InputError as error:
             raise error.within(where) from None
 
@@ -196,6 +192,8 @@ def _range(key: str, ends: Mapping[str, Any]) -> list[Any]:
 
 def _combined(values: Mapping[str, list[Any]], mode: str) -> Iterator[tuple[Any, ...]]:
     if mode == "grid":
+        if math.prod(map(len, values.values())) > MOST_CELLS:
+            raise InputError(f"more than {MOST_CELLS} cells; sweep fewer values")
         return itertools.product(*values.values())
     lengths = {key: len(each) for key, each in values.items() if len(each) > 1}
     if len(set(lengths.values())) > 1:

@@ -17,6 +17,7 @@ import numpy as np
 from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
+from harness.auditing.plain_beside_proportional import in_words, proportional_beside_plain
 from harness.auditing.plan import Claim
 from harness.auditing.probe import REPEATS
 from harness.auditing.reasons import JudgingContext, percent
@@ -28,6 +29,7 @@ from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
 from harness.vocabulary.persons import RowNames, person_in_words
 from harness.vocabulary.plain_numbers import plain_number
+from harness.vocabulary.release import SHARES_ARE_SHOWN
 
 FORMAT = 2  # of report.json
 THRESHOLDS = (1e-3, 10**-2.5, 1e-2, 1e-1)  # v1 §3.4.2 quotes the share above 10^-2.5
@@ -78,6 +80,8 @@ def compile_report(state: AuditState) -> Plain:
             "coupled": profile.coupled,
             "row_order_invariant": profile.row_order_invariant,
         },
+        "proportional": proportional_beside_plain(spec, results),
+        "release": None if state.described is None else dict(state.described.metrics),
         "selection": {
             "persons": len(selected.persons),
             "examined": len(selected.examined),
@@ -262,7 +266,10 @@ def _notes(state: AuditState, results: Sequence[Plain], context: JudgingContext)
         for note, count in state.notes.items()
         if note not in at_first
     ]
-    return [*at_first, *sorted(later), *_uncovered(results, context), *_refuted(state, results, context)]
+    compared = [in_words(one) for one in proportional_beside_plain(state.spec, results)]
+    if compared:  # somebody reads what it says that nobody may
+        at_first.pop(SHARES_ARE_SHOWN, None)
+    return [*compared, *at_first, *sorted(later), *_uncovered(results, context), *_refuted(state, results, context)]
 
 
 def _uncovered(results: Sequence[Plain], context: JudgingContext) -> list[str]:

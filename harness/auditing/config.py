@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,14 @@ import pandas as pd
 
 from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, SUBJECT, Option, is_as_expected, options_of
 from harness.auditing.plan import Claim, Plan
-from harness.measuring.adversary import Adversary, adversary_from, panel_named
+from harness.measuring.adversary import Adversary, adversary_from, panel_named, with_plain_readers
 from harness.measuring.divergence import divergence_named
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.files import not_utf_8
 from harness.vocabulary.loading import is_importable_name, load_object
-from harness.vocabulary.schema import Column, Schema
+from harness.vocabulary.schema import Column, Schema, sensitive_column
 from harness.vocabulary.source import read_columns
 
 PLAN = options_of(Plan)  # passed on to the Plan as they are
@@ -40,7 +40,7 @@ class AuditFile:
 def load(path: str | Path) -> AuditFile:
     """The audit that a file describes; relative paths in it are relative to it."""
     path = Path(path)
-    return build(path, parse(path))
+    return build(path, read_toml(path))
 
 
 def build(path: Path, content: Mapping[str, Any], data: Dataset | None = None) -> AuditFile:
@@ -52,7 +52,7 @@ def build(path: Path, content: Mapping[str, Any], data: Dataset | None = None) -
         raise error.within(str(path)) from None
 
 
-def parse(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file."""
     try:
         content = path.read_bytes()
@@ -82,15 +82,23 @@ def check(content: Mapping[str, Any]) -> None:
             continue
         if section not in known:
             raise InputError(f"unknown section [{section}]; {did_you_mean(section, [*known, ADVERSARY])}")
-        if not isinstance(options, dict):
-            raise InputError(f"{section} must be a section [{section}], not {options!r}")
-        _check_keys(f"[{section}]", options, {name: option.expected for name, option in known[section].items()})
+        _check_section(section, options, known[section])
     for section, options in known.items():
-        for option in options.values():
-            if option.required and option.name not in content.get(section, {}):
-                raise InputError(f"[{section}] {option.name} is missing; it must be {option.expected}")
-            if option.required and content[section][option.name] == "":
-                raise InputError(f"[{section}] {option.name} is an empty text")
+        _require_keys(section, content.get(section, {}), options.values())
+
+
+def _check_section(section: str, options: Any, known: Mapping[str, Option]) -> None:
+    if not isinstance(options, dict):
+        raise InputError(f"{section} must be a section [{section}], not {options!r}")
+    _check_keys(f"[{section}]", options, {name: option.expected for name, option in known.items()})
+
+
+def _require_keys(section: str, given: Mapping[str, Any], options: Iterable[Option]) -> None:
+    for option in options:
+        if option.required and option.name not in given:
+            raise InputError(f"[{section}] {option.name} is missing; it must be {option.expected}")
+        if option.required and given[option.name] == "":
+            raise InputError(f"[{section}] {option.name} is an empty text")
 
 
 def _check_keys(where: str, options: Mapping[str, Any], expected: Mapping[str, str]) -> None:
@@ -150,7 +158,8 @@ def choose_adversaries(
         )
     if panel is not None:
         return panel_named(panel)
-    return tuple(adversary_from(one, base) for one in (listed if listed is not None else [single]))
+    chosen = listed if listed is not None else [single]
+    return with_plain_readers(adversary_from(one, base) for one in chosen)
 
 
 def bind(
@@ -170,14 +179,44 @@ def loaded(declaration: Any) -> Any:
     return load_object(declaration) if isinstance(declaration, str) and is_importable_name(declaration) else declaration
 
 
+def load_schema(path: str | Path) -> Schema:
+    """The columns that a file declares: the section [data] of an audit.toml, which need not name the data itself."""
+    return load_declared_data(path)[0]
+
+
+def load_declared_data(path: str | Path) -> tuple[Schema, Mapping[str, Any]]:
+    """The columns, and the section [data] as it is written; relative paths in it are relative to the file."""
+    path = Path(path)
+    content = read_toml(path)
+    try:
+        known = sections()
+        unknown = next((name for name in content if name not in (*known, ADVERSARY)), None)
+        if unknown is not None or "data" not in content:
+            what = "[data] is missing" if unknown is None else f"unknown section [{unknown}]"
+            raise InputError(f"{what}; expected [data] with sensitive and [data.quasi], as in an audit.toml")
+        _check_section("data", content["data"], known["data"])
+        _require_keys("data", content["data"], [one for one in known["data"].values() if one.name != "path"])
+        return _schema(path, content["data"]), content["data"]
+    except InputError as error:
+        raise error.within(str(path)) from None
+
+
+def _schema(path: Path, options: Mapping[str, Any]) -> Schema:
+    quasi = [Column.of(name, declaration, path.parent) for name, declaration in options["quasi"].items()]
+    named = options["sensitive"] if isinstance(options["sensitive"], list) else [options["sensitive"]]
+    sensitive = [sensitive_column(item, path.parent) for item in named]
+    return Schema(quasi, sensitive, options.get("weight"), options.get("person"), options.get("suppressed"))
+
+
 def dataset_of(path: Path, content: Mapping[str, Any]) -> Dataset:
     """The data that the section [data] of a checked file declares."""
     options = content["data"]
-    quasi = [Column.of(name, declaration, path.parent) for name, declaration in options["quasi"].items()]
-    schema = Schema(
-        quasi, options["sensitive"], options.get("weight"), options.get("person"), options.get("suppressed")
-    )
+    return read_data(path.parent / options["path"], _schema(path, options), options)
+
+
+def read_data(path: Path, schema: Schema, options: Mapping[str, Any]) -> Dataset:
+    """The records of a file, with gaps treated as the section [data] says."""
     marks = options.get("missing_values", [""])
     missing: Missing = options.get("missing", "error")
     marks = [marks] if isinstance(marks, str) else marks
-    return Dataset.from_file(path.parent / options["path"], schema, missing, marks)
+    return Dataset.from_file(path, schema, missing, marks)

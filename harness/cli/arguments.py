@@ -133,16 +133,21 @@ def _baseline_audit(action: argparse.ArgumentParser, perform: str) -> None:
     action.set_defaults(perform=perform)
 
 
+def _several_audits(command: argparse.ArgumentParser, name: str, what: str) -> None:
+    """The arguments of commands that run several audits, each in a folder of its own."""
+    command.add_argument("--out", type=Path, metavar="DIR", help=f"folder for {what} and the result (NAME.{name})")
+    command.add_argument("--json", action="store_true", help=f"print the content of {name}.json instead of the table")
+    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
+    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+
+
 def _sweep(command: argparse.ArgumentParser) -> None:
     command.epilog = (
         "Exit codes: 0 if every cell was audited, whatever the verdicts; else that of the first cell that failed. Run "
         "the same command again to continue."
     )
     command.add_argument("file", type=Path, help="sweep.toml: an audit.toml with a table [sweep]")
-    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all cells and the results (NAME.sweep)")
-    command.add_argument("--json", action="store_true", help="print the content of sweep.json instead of the table")
-    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
-    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    _several_audits(command, "sweep", "all cells")
     command.set_defaults(perform="sweeping:sweep")
 
 
@@ -161,14 +166,34 @@ def _compare(command: argparse.ArgumentParser) -> None:
 def _prune(command: argparse.ArgumentParser) -> None:
     command.epilog = "The exit code is the outcome of the last round. Run the same command again to continue."
     command.add_argument("file", type=Path, help="audit.toml")
-    command.add_argument("--out", type=Path, metavar="DIR", help="folder for all rounds and the result (NAME.prune)")
     command.add_argument("--rounds", type=int, metavar="N", help="audits after the first, at most (10)")
     command.add_argument("--people", type=int, metavar="N", help="persons to remove, at most (one in twenty)")
     command.add_argument("--at-once", type=int, metavar="N", help="persons to remove in one round (all who break it)")
-    command.add_argument("--json", action="store_true", help="print the content of prune.json instead of the table")
-    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help="instead of the file's")
-    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    _several_audits(command, "prune", "all rounds")
     command.set_defaults(perform="pruning:prune")
+
+
+def _data(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", choices=["adult"], help="adult: census data of UCI, as in the papers")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="file to write (NAME.csv)")
+    command.add_argument("--attempts", type=int, default=3, metavar="N", help="how often to try (3)")
+    command.set_defaults(perform="fetching:data")
+
+
+def _measure(command: argparse.ArgumentParser) -> None:
+    command.add_argument("release", type=Path, help="the released table: CSV, Parquet or Excel")
+    schema = "what its columns are: the section [data] of an audit.toml, where path may be missing"
+    command.add_argument("--schema", type=Path, required=True, metavar="FILE", help=schema)
+    command.add_argument(
+        "--original", type=Path, metavar="FILE", help="the data that was anonymized, for t, loss, truth"
+    )
+    command.add_argument("--by", metavar="COLUMNS", help="discrimination rate of every value of these: age,city")
+    partition = "TOML file that maps sensitive values to what an attacker takes them for, for --by"
+    command.add_argument("--partition", type=Path, metavar="FILE", help=partition)
+    utility = 'also how well a model predicts the sensitive column (takes a while; "mlp" as in the fourth text)'
+    command.add_argument("--utility", nargs="?", const="mlp", metavar="MODEL", help=utility)
+    command.add_argument("--json", action="store_true", help="print the metrics as JSON")
+    command.set_defaults(perform="measuring:measure")
 
 
 def _serve(command: argparse.ArgumentParser) -> None:
@@ -205,6 +230,8 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "compare": ("compare finished audits: who is better or worse off, with limits", _compare),
     "baseline": ("compare an audit with an earlier one that is kept in the repository", _baseline),
     "prune": ("remove the people who break the claim and audit again, round by round", _prune),
+    "data": ("fetch a public data set of the papers from OpenML, as a CSV file", _data),
+    "measure": ("measure one released table: k, l, t, discrimination rate, loss, utility", _measure),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),

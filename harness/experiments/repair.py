@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.analysis.prune import ROUNDS, SHARE, Budget, Round, prune_plain, whom_to_remove
 from harness.api import LOG, open_oracle, run_audit, write_whole
-from harness.auditing.config import AuditFile, build, load, parse
+from harness.auditing.config import AuditFile, build, load, read_toml
 from harness.auditing.verdict import Outcome
 from harness.progress import Watcher, with_title
 from harness.report import Report
@@ -30,7 +30,7 @@ class Repair:
 
     def __init__(self, path: Path, out: Path, budget: Budget, workers: int | str | None, shown: bool) -> None:
         self.path, self.out, self.budget, self.workers, self.shown = path, out, budget, workers, shown
-        self.content, self.first = parse(path), load(path)
+        self.content, self.first = read_toml(path), load(path)
         self.removed: set[int] = set()  # by their number in D
         self.stopped = ""
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.measuring.encoding import encoder_named
+from harness.measuring.encoding import PROPORTIONAL, encoder_named
 from harness.measuring.features import Encoder, Features, Floats, Target
 from harness.measuring.models import Fitted, Model, frequencies, model_named, require_distribution
 from harness.measuring.prior import FittedPrior, Prior, posterior, prior_named
@@ -28,6 +28,7 @@ from harness.vocabulary.origin import is_ours
 from harness.vocabulary.release import TrainingRows
 
 ENCODER, MODEL, PRIOR = "tf-tf", "bernoulli", "fitted"  # the papers' own adversary (v1 §4, v2 §4.3)
+PLAIN_READER = "fill-parent"  # how a plain table looks to whom a proportional one shows shares
 KEYS = ("encoder", "model", "prior", "name")
 ENCODER_PARTS = ("name", "depends_on_target", "prepare", "for_data", "encode", "spec")
 
@@ -167,6 +168,22 @@ def panel_named(name: str) -> tuple[Adversary, ...]:
     if name not in PANELS:
         raise InputError(f"panel {name!r} is not known; {did_you_mean(str(name), PANELS)}")
     return tuple(adversary_from({"encoder": encoder, "model": model}) for model, encoder in PANELS[name])
+
+
+def with_plain_readers(adversaries: Iterable[Adversary]) -> tuple[Adversary, ...]:
+    """The same, and for each that reads the shares of a proportional table one that reads its plain cells alone.
+
+    So every report shows how much more the shares disclose than the plain table does.
+    """
+    given = tuple(adversaries)
+    plain = encoder_named(PLAIN_READER)
+    added = [
+        replace(one, encoder=plain, name=_usual_name(plain, one.model, one.prior))
+        for one in given
+        if one.encoder.name == PROPORTIONAL
+    ]
+    known = [{**adversary.spec(), "name": ""} for adversary in given]
+    return (*given, *(one for one in added if {**one.spec(), "name": ""} not in known))
 
 
 def with_unique_names(adversaries: Iterable[Adversary]) -> tuple[Adversary, ...]:

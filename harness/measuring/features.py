@@ -25,7 +25,8 @@ import numpy.typing as npt
 
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import CellIds, TrainingRows
+from harness.vocabulary.lexicon import CellIds
+from harness.vocabulary.release import TrainingRows
 from harness.vocabulary.table import Codes
 from harness.vocabulary.values import Raw
 

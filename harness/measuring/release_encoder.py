@@ -16,7 +16,8 @@ from harness.measuring.encode_release import BoundEncoder
 from harness.measuring.features import Encoder, Features, Floats, Target, feature_names
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import CellIds, TrainingRows
+from harness.vocabulary.lexicon import CellIds
+from harness.vocabulary.release import TrainingRows
 from harness.vocabulary.schema import Schema
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from harness.render.metrics import metrics_lines
 from harness.render.text import (
     Plain,
     brief,
@@ -32,6 +33,8 @@ def details(report: Plain) -> str:
         parts += [*_result(report, result), ""]
         if "statistics" in result:
             parts += [*_decades(result), "", *_worst(report, result), ""]
+    if report.get("release") is not None:  # none in reports of earlier versions
+        parts += ["Metrics of f(D), its first draw", *(f"  {line}" for line in metrics_lines(report["release"])), ""]
     return "\n".join(map(printable, [*parts[:-1], *_small_print(report)]))
 
 

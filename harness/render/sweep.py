@@ -66,14 +66,15 @@ def _shown(value: Any) -> str:
 
 def sweep_page(sweep: Plain, distances: Distances, title: str = "Sweep") -> str:
     """The page of a sweep; `distances` of all persons are for the cumulative curves."""
+    random = any(row["status"] == "finished" and not row["exact"] for row in sweep["cells"])
+    noise = [paragraph(RANDOM)] if random else []
+    return page(title, paragraph(READING), *noise, html_table(*_table(sweep)), *sweep_figures(sweep, distances))
+
+
+def sweep_figures(sweep: Plain, distances: Distances) -> list[Markup]:
+    """Largest, mean and changed predictions against the parameters, cumulative curves, privacy against utility."""
     finished = [row for row in sweep["cells"] if row["status"] == "finished"]
-    figures = [
-        *_against_parameters(finished),
-        *_cumulative_curves(finished, distances),
-        *_plane(finished),
-    ]
-    noise = [] if all(row["exact"] for row in finished) else [paragraph(RANDOM)]
-    return page(title, paragraph(READING), *noise, html_table(*_table(sweep)), *figures)
+    return [*_against_parameters(finished), *_cumulative_curves(finished, distances), *_plane(finished)]
 
 
 READING = (
@@ -110,7 +111,7 @@ def _layers(rows: Sequence[Plain], values: tuple[str, str]) -> list[tuple[str, l
         ]
         numeric = [key for key in varying if all(_is_number(row["parameters"].get(key)) for row in members)]
         for key in numeric[:1]:
-            for row in members:
+            for row in [row for row in members if np.isfinite(float(row["parameters"][key]))]:
                 others = ", ".join(f"{_short(one)} = {_shown(row['parameters'][one])}" for one in varying if one != key)
                 label = ", ".join(filter(None, (series if len({r["series"] for r in rows}) > 1 else "", others)))
                 found.setdefault(_short(key), {}).setdefault((label, key), []).append(row)
@@ -137,7 +138,8 @@ def _short(key: str) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
+    """A number, or the text that stands for infinity."""
+    return (isinstance(value, int | float) and not isinstance(value, bool)) or value == "inf"
 
 
 def _wants_log(layers: Sequence[Curve]) -> bool:
@@ -178,7 +180,7 @@ def _plane(rows: Sequence[Plain]) -> Iterator[Markup]:
         for members in [[row for row in known if row["series"] == series]]
         for names in [[row["label"] for row in members]]
     ]
-    x = axis_of("utility", [row["utility"] for row in known])
+    x = axis_of("precision kept (1 - normalized certainty penalty)", [row["utility"] for row in known])
     y = axis_of("mean distance", [float(row["mean"]) for row in known])
     yield heading("Privacy against utility")
     yield figure("Privacy against utility", "Mean distance and utility of each cell", x, y, *layers)

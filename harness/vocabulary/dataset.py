@@ -88,6 +88,7 @@ class Dataset:
         """D from the schema's columns; the domains are the values that occur. Errors name a row as `where` does."""
         if table.rows == 0:
             raise InputError("the data holds no records; an audit needs at least one")
+        table = table.with_used_cells()  # what only rows that were left out had is no value of D
         known = [_bind(column, table.column(column.name), where, secret=False) for column in schema.quasi]
         wanted = [_bind(column, table.column(column.name), where, secret=True) for column in schema.sensitive]
         readings, codes = zip(*known, *wanted, strict=True)
@@ -344,7 +345,7 @@ def _bind(
         untyped = column.untyped(cells.palette.tolist())
         raws = _typed(untyped, cells, where)
         known = raws if domain is None else domain
-        if secret and not column.order:
+        if secret and not column.order and not column.values:
             reading = replace(untyped, domain=_as_seen_or_rising(known))
         else:
             reading = column.reading(untyped, known)

@@ -158,6 +158,35 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "`harness explain` without a name lists all of them.",
     ),
     ErrorCode(
+        "E225", "A release cannot be measured", InputError, ("harness.measuring.metrics",),
+        "The released table lacks a declared column, has no rows, or holds a cell that cannot be read or a sensitive "
+        "value that is not declared; or a discrimination rate is asked for a value that no row has.",
+        "Correct the column, cell or value that the message names, or what schema.toml declares of it. A name of a "
+        "group of values, such as `North America`, needs a hierarchy that has it.",
+    ),
+    ErrorCode(
+        "E230", "These audits cannot be compared", InputError, ("harness.analysis.compare", "harness.cli.comparing"),
+        "A comparison is about the same people, the same claim, the same adversaries and the same distance. The "
+        "message names what differs.",
+        "Audit both anonymizers with the same audit.toml, apart from [oracle].",
+    ),
+    ErrorCode(
+        "E231", "sweep.toml cannot be used", InputError, ("harness.analysis.sweep_file",),
+        "There is no table [sweep], a key of it does not exist in audit.toml, its values are no list and no range, or "
+        "a cell is no possible audit. The message names the table, the key and the nearest valid name.",
+        'Write keys as audit.toml has them, section and key: "oracle.options.k" = [2, 5, 10].',
+    ),
+    ErrorCode(
+        "E232", "A repair cannot be made", InputError, ("harness.analysis.prune",),
+        "A budget of rounds or persons is below 1.",
+        "Give numbers of at least 1, or leave them out.",
+    ),
+    ErrorCode(
+        "E233", "A data set cannot be fetched", InputError, ("harness.cli.fetching",),
+        "OpenML could not be reached, does not have the data set any more, or the file cannot be written.",
+        "Look after the network or the proxy, or download the file from the UCI repository by hand.",
+    ),
+    ErrorCode(
         "E240", "A baseline cannot be used", InputError,
         (
             "harness.analysis.baseline", "harness.analysis.baseline_file", "harness.analysis.person_digest",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,26 +14,21 @@ import pandas as pd
 
 from harness.vocabulary.dataset import Dataset, Secret
 from harness.vocabulary.errors import InputError, ReleaseError, did_you_mean, nearest
-from harness.vocabulary.hierarchy import Hierarchy
+from harness.vocabulary.lexicon import CellIds, Lexicon, cell_ids, not_own, without_gaps
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Codes, Table
 from harness.vocabulary.values import (
     Exact,
-    Interval,
-    OneOf,
-    Other,
-    Raw,
-    Reading,
     Suppressed,
-    Unreadable,
-    Value,
-    parse,
-    resolve_other,
     suppression_sign,
 )
 
 Floats = npt.NDArray[np.float64]
 WEIGHT_NAMES = ("count", "weight", "weights", "frequency", "freq")
+SHARES_ARE_SHOWN = (
+    "the release says how the original values of its classes are shared out (proportional); an adversary reads that "
+    'with encoder = "proportional" only'
+)
 NOT_ON_THE_SIMPLEX = 1e-6  # how far a row of predictions may sum away from 1
 
 
@@ -47,15 +41,6 @@ class Predictions:
     @property
     def digest(self) -> str:
         return hashlib.sha256(np.ascontiguousarray(self.rows, dtype="<f8").tobytes()).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class CellIds:
-    """One released quasi-identifier: which cells of the lexicon it uses, and which of those each row holds."""
-
-    lexicon: Lexicon
-    ids: npt.NDArray[np.int64]  # [cells]
-    codes: Codes  # [rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,83 +118,6 @@ def count_jointly(codes: Codes, cells: int, rows: TrainingRows) -> Floats:
     return np.bincount(key, rows.weights, pairs).astype(np.float64).reshape(cells, rows.values)
 
 
-class Lexicon:
-    """Every distinct cell that one column has shown so far, each read once and numbered."""
-
-    def __init__(
-        self, name: str, reading: Reading, hierarchy: Hierarchy | None = None, *, is_secret: bool = False
-    ) -> None:
-        self.name, self.is_secret = name, is_secret
-        self.reading = reading
-        self.hierarchy = hierarchy
-        self.place = {raw: position for position, raw in enumerate(reading.domain)}
-        self._lock = threading.Lock()
-        self._ids: dict[object, int] = {}  # by cell as printed
-        self._by_value: dict[tuple[Value, tuple[float, float] | None], int] = {}
-        self._values: list[Value] = []
-        self._worked_out: dict[Hashable, npt.NDArray[Any]] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock, which cannot travel."""
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
-
-    def ids(self, cells: Cells) -> npt.NDArray[np.int64]:
-        """The lexicon's number of each cell of the palette; cells never seen are read now."""
-        palette = cells.palette.tolist()
-        try:
-            return np.array([self._ids[cell] for cell in palette], dtype=np.int64)
-        except KeyError:
-            with self._lock:
-                return np.array(self._learn(palette, cells), dtype=np.int64)
-
-    def _learn(self, palette: list[object], cells: Cells) -> list[int]:
-        values = [self._read(cell, position, cells) for position, cell in enumerate(palette)]
-        fixed = [not isinstance(value, Other) for value in values]
-        if not all(fixed):  # what "OTHER" covers depends on the cells beside it, so it is never remembered
-            values = resolve_other(values, self.reading)
-        numbers = [self._number(value) for value in values]
-        self._ids.update((cell, number) for cell, number, keep in zip(palette, numbers, fixed, strict=True) if keep)
-        return numbers
-
-    def _read(self, cell: object, position: int, cells: Cells) -> Value:
-        if cell in self._ids:
-            return self._values[self._ids[cell]]
-        try:
-            return parse(cell, self.reading)
-        except Unreadable as error:
-            if self.is_secret:  # a hierarchy, which the error would advise, says nothing about a secret
-                raise _not_own(self.name, position, cells) from None
-            row = int(np.argmax(cells.codes == position))
-            raise ReleaseError(f"column {self.name!r}, row {row} of the release: {error}") from None
-
-    def _number(self, value: Value) -> int:
-        printed = value.printed if isinstance(value, Interval | OneOf) else None  # equal sets may print other ends
-        number = self._by_value.setdefault((value, printed), len(self._values))
-        if number == len(self._values):
-            self._values.append(value)
-        return number
-
-    def value(self, number: int) -> Value:
-        return self._values[number]
-
-    def each(self, key: Hashable, work_out: Callable[[Value], Any]) -> npt.NDArray[Any]:
-        """What `work_out` gives for every cell known so far, once per cell; `key` names the question.  # [cells, …]"""
-        known = self._worked_out.get(key)
-        seen = 0 if known is None else len(known)
-        if known is None or seen < len(self._values):
-            fresh = np.array([work_out(value) for value in self._values[seen:]])
-            known = fresh if known is None or seen == 0 else np.concatenate([known, fresh])
-            self._worked_out[key] = known
-        return known
-
-    def covering(self, raw: Raw) -> npt.NDArray[np.bool_]:
-        """Which of the cells known so far cover a raw value.  # [cells of the lexicon]"""
-        return self.each(("covers", raw), lambda value: value.covers(raw)).astype(bool, copy=False)
-
-
 class Reader:
     """Reads the releases of one dataset; remembers every cell, so that a cell is parsed once per audit."""
 
@@ -227,7 +135,7 @@ class Reader:
     def read(self, table: Table) -> Microdata:
         """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
         require_columns(self.data.schema, table)
-        weights, notes = self._weights(table)
+        weights, notes = weights_of(self.data.schema, table)
         notes += [f"the oracle says: {note}" for note in table.notes]
         usable = np.ones(table.rows, dtype=bool) if weights is None else weights > 0
         kept = slice(None) if usable.all() else usable
@@ -240,28 +148,13 @@ class Reader:
             if not (codes >= 0).any():
                 notes.append(f"a release holds no row that shows {lexicon.name!r}: nothing can be inferred from it")
         quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
+        if any(column.lexicon.has_shares for column in quasi):
+            notes.append(SHARES_ARE_SHOWN)
         return Microdata(quasi, tuple(sensitive), None if weights is None else weights[kept], tuple(notes))
-
-    def _weights(self, table: Table) -> tuple[Floats | None, list[str]]:
-        """The count column, if there is one, and what to say of the columns that nobody declared."""
-        declared = self.data.schema.weight
-        if declared and declared not in table.names:
-            raise ReleaseError(f"the release has no weight column {declared!r}; {did_you_mean(declared, table.names)}")
-        extra = [name for name in table.names if name not in self.data.schema.names]
-        name = declared
-        if name is None:
-            name = next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
-        notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
-        if not name:  # "" declares that no column is a weight
-            return None, notes
-        weights = _numbers(name, table.column(name), is_declared=declared is not None)
-        if (weights <= 0).any():
-            notes.append(f"rows whose {name!r} is zero or negative are left out")
-        return weights, [f"column {name!r} is read as the weight of its row", *notes]
 
     def _sensitive_column(self, lexicon: Lexicon, table: Table) -> Codes:
         """Each row's position in the domain of a sensitive column; -1 where the cell is suppressed."""
-        column = _without_gaps(table.column(lexicon.name))
+        column = without_gaps(table.column(lexicon.name))
         positions = np.array(
             [_position(lexicon, number, entry, column) for entry, number in enumerate(lexicon.ids(column))],
             dtype=np.int32,
@@ -269,8 +162,25 @@ class Reader:
         return positions[column.codes] if len(positions) else column.codes
 
     def _quasi_column(self, lexicon: Lexicon, table: Table, kept: Any) -> CellIds:
-        column = _without_gaps(table.column(lexicon.name))
-        return CellIds(lexicon, lexicon.ids(column), column.codes[kept])
+        return cell_ids(lexicon, table.column(lexicon.name), kept)
+
+
+def weights_of(schema: Schema, table: Table) -> tuple[Floats | None, list[str]]:
+    """The count column, if there is one, and what to say of the columns that nobody declared."""
+    declared = schema.weight
+    if declared and declared not in table.names:
+        raise ReleaseError(f"the release has no weight column {declared!r}; {did_you_mean(declared, table.names)}")
+    extra = [name for name in table.names if name not in schema.names]
+    name = declared
+    if name is None:
+        name = next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
+    notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
+    if not name:  # "" declares that no column is a weight
+        return None, notes
+    weights = _numbers(name, table.column(name), is_declared=declared is not None)
+    if (weights <= 0).any():
+        notes.append(f"rows whose {name!r} is zero or negative are left out")
+    return weights, [f"column {name!r} is read as the weight of its row", *notes]
 
 
 def require_clear_signs(data: Dataset) -> None:
@@ -301,14 +211,6 @@ def require_columns(schema: Schema, table: Table) -> None:
             )
 
 
-def _without_gaps(cells: Cells) -> Cells:
-    """Missing cells as one more entry of the palette, so that the lexicon decides what they mean."""
-    if cells.codes.min(initial=0) >= 0:
-        return cells
-    palette = np.append(cells.palette.astype(object), [None])
-    return Cells(palette, np.where(cells.codes < 0, len(palette) - 1, cells.codes).astype(np.int32))
-
-
 def _position(lexicon: Lexicon, number: int, entry: int, column: Cells) -> int:
     """Where a released sensitive cell stands in its domain; -1 when it is suppressed."""
     value = lexicon.value(number)
@@ -316,15 +218,7 @@ def _position(lexicon: Lexicon, number: int, entry: int, column: Cells) -> int:
         return -1
     if isinstance(value, Exact) and value.raw in lexicon.place:
         return lexicon.place[value.raw]
-    raise _not_own(lexicon.name, entry, column)
-
-
-def _not_own(name: str, entry: int, column: Cells) -> ReleaseError:
-    row = int(np.argmax(column.codes == entry))
-    return ReleaseError(
-        f"column {name!r}, row {row} of the release: the sensitive value {str(column.palette[entry])[:80]!r} "
-        "is not one of the data's own; the test needs sensitive values as they are, or suppressed"
-    )
+    raise not_own(lexicon.name, entry, column)
 
 
 def _numbers(name: str, cells: Cells, *, is_declared: bool) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -141,6 +141,10 @@ class Table:
         """The same for tables that differ only in the order of their rows or columns."""
         columns, order = self._alphabetic()
         return _hashed([(name, cells.taking(order)) for name, cells in columns])
+
+    def with_used_cells(self) -> Table:
+        """The same rows, with palettes that hold no cell that no row has."""
+        return replace(self, columns=tuple(cells.canonical() for cells in self.columns))
 
     def in_canonical_order(self) -> Table:
         """The same rows in an order that depends on nothing but the rows."""

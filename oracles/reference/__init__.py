@@ -1,11 +1,14 @@
 """Reference anonymizers: what a harness is tried against before it is believed about others."""
 
 from oracles.reference.extremes import Constant, Identity, Leaky
+from oracles.reference.greedy import Greedy
 from oracles.reference.laplace import Laplace, NoisyTable
 from oracles.reference.mondrian import Mondrian
+from oracles.reference.proportional import proportional
 
 REFERENCE: dict[str, type] = {
     "mondrian": Mondrian,
+    "greedy": Greedy,
     "laplace": Laplace,
     "noisy-table": NoisyTable,
     "identity": Identity,
@@ -13,4 +16,4 @@ REFERENCE: dict[str, type] = {
     "leaky": Leaky,
 }
 
-__all__ = ["REFERENCE", "Constant", "Identity", "Laplace", "Leaky", "Mondrian", "NoisyTable"]
+__all__ = ["REFERENCE", "Constant", "Greedy", "Identity", "Laplace", "Leaky", "Mondrian", "NoisyTable", "proportional"]

@@ -127,13 +127,13 @@ class Axes:
         quasi = zip(data.schema.quasi, data.readings, strict=False)
         each = tuple(Axis.of(column, reading) for column, reading in quasi)
         codes = np.stack([_recoded(axis, data, number) for number, axis in enumerate(each)])
-        secrets = _joint_ranks(data.codes[len(each) :])
+        secrets = joint_ranks(data.codes[len(each) :])
         gaps = np.array([axis.gap for axis in each], dtype=np.int32)
         trees = np.array([axis.tree is not None for axis in each])
         return cls(each, gaps, trees, codes, secrets, int(secrets.max(initial=-1)) + 1)
 
 
-def _joint_ranks(columns: Sequence[Ints]) -> Longs:
+def joint_ranks(columns: Sequence[Ints]) -> Longs:
     """The rank of each row's combination of codes among those that occur; there may be too many to count them all."""
     ranks = np.zeros(len(columns[0]), dtype=np.int64)
     for codes in columns:

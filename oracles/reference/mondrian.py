@@ -27,6 +27,7 @@ from oracles.reference.axes import Axes, Ground, Longs
 from oracles.reference.cells import STYLES, Style
 from oracles.reference.cuts import Diversity, Rule
 from oracles.reference.leave_one_out import FullRun
+from oracles.reference.proportional import check_truth, with_shares
 from oracles.reference.remembering import Remembered
 
 Infeasible = Literal["generalise", "error"]
@@ -50,7 +51,8 @@ class Mondrian:
     the table's. k is 5 if it is not given, but 1 beside l or t. `cells` are tight "ranges" of the members or the
     "regions" between the cuts. A table that breaks the rule as a whole is released with every quasi-identifier
     suppressed and a note, or is an error, as `infeasible` says. `incremental` remembers the run on D, so that D
-    less one row takes a fraction of the time; the releases are the same.
+    less one row takes a fraction of the time; the releases are the same. With `proportional` every cell also says how
+    the original values of its class are shared out.
     """
 
     k: int | None = None  # least rows of a class (None: 5, but 1 beside l or t)
@@ -60,6 +62,7 @@ class Mondrian:
     cells: Style = "ranges"  # "ranges" of the members, or the "regions" between the cuts
     infeasible: Infeasible = "generalise"  # what a table that breaks the rule as a whole is: suppressed, or an "error"
     incremental: bool = True  # remember the run on D: D less one row takes less time, and the releases are the same
+    proportional: bool = False  # cells also say how the original values of their class are shared out
     _rule: Rule = field(init=False, repr=False, compare=False)
     _axes: Remembered[Axes] = field(init=False, repr=False, compare=False)
     _full: Remembered[FullRun | None] = field(init=False, repr=False, compare=False)
@@ -74,6 +77,7 @@ class Mondrian:
         _check_choice("diversity", self.diversity, get_args(Diversity))
         _check_choice("cells", self.cells, STYLES)
         _check_choice("infeasible", self.infeasible, get_args(Infeasible))
+        check_truth("mondrian", "proportional", self.proportional)
         object.__setattr__(self, "k", k)
         object.__setattr__(self, "_rule", Rule(k, self.l, self.diversity, self.t))
         object.__setattr__(self, "_axes", Remembered(Axes.of))
@@ -103,6 +107,10 @@ class Mondrian:
         return release.to_frame()
 
     def _release(self, data: Dataset, drop: tuple[int, ...]) -> Table:
+        plain = self._plain_release(data, drop)
+        return with_shares(plain, data, drop) if self.proportional else plain
+
+    def _plain_release(self, data: Dataset, drop: tuple[int, ...]) -> Table:
         try:
             quasi = self._quasi_columns(data, drop)
         except RuleBroken as broken:
@@ -160,8 +168,8 @@ def _matters(name: str, value: object, mondrian: Mondrian) -> bool:
     """Does a setting say anything about the releases?"""
     if name == "diversity":
         return mondrian.l is not None
-    if name == "infeasible":
-        return value == "error"
+    if name in ("infeasible", "proportional"):
+        return value in ("error", True)
     return value is not None and name != "incremental"
 
 

@@ -22,7 +22,8 @@ from harness.measuring.release_encoder import ReleaseEncoder
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, ReleaseError
 from harness.vocabulary.hierarchy import Hierarchy
-from harness.vocabulary.release import CellIds, TrainingRows
+from harness.vocabulary.lexicon import CellIds
+from harness.vocabulary.release import TrainingRows
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.values import Raw
 

@@ -12,7 +12,7 @@ from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
 from oracles.clients.local import Local
-from oracles.reference import Laplace, Mondrian
+from oracles.reference import Greedy, Laplace, Mondrian
 from oracles.serve.stdio import serve
 from tests.oracles import csvfilter
 
@@ -72,6 +72,9 @@ FUNCTIONS: dict[str, Callable[..., pd.DataFrame]] = {"decades": decades, "noisy"
 REFERENCE: dict[str, Callable[[], Oracle]] = {
     "mondrian": lambda: Mondrian(k=3),
     "infeasible": lambda: Mondrian(k=1000),
+    "greedy": lambda: Greedy(k=3),
+    "proportional": lambda: Mondrian(k=3, proportional=True),
+    "proportional-greedy": lambda: Greedy(k=3, proportional=True),
     "laplace": lambda: Laplace(noise_epsilon=0.7),
 }
 

@@ -18,10 +18,12 @@ Modules: `column` (one column's encoding, and tf), `axis`, `bins`, `numbers`, `c
 
 from harness.measuring.encoding.bins import Bins
 from harness.measuring.encoding.encoders import HierarchyEncoder, PairEncoder, QuantilesBeforeEncoder
+from harness.measuring.encoding.hierarchies import PROPORTIONAL
 from harness.measuring.encoding.names import ENCODINGS, encoder_named
 
 __all__ = [
     "ENCODINGS",
+    "PROPORTIONAL",
     "Bins",
     "HierarchyEncoder",
     "PairEncoder",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from harness.measuring.encoding.column import ColumnEncoding, bit_labels, encode_each
 from harness.measuring.features import ColumnFeatures, Floats
-from harness.vocabulary.release import CellIds
+from harness.vocabulary.lexicon import CellIds
 from harness.vocabulary.values import Exact, OneOf, Raw, Value, show
 
 Numbers = npt.NDArray[np.int64]

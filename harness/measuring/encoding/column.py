@@ -12,7 +12,7 @@ import numpy.typing as npt
 from harness.measuring.features import ColumnFeatures
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import CellIds
+from harness.vocabulary.lexicon import CellIds
 from harness.vocabulary.values import Exact, Raw, Value
 
 

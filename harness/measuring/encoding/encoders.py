@@ -9,11 +9,11 @@ from typing import Any
 from harness.measuring.encoding.axis import axis_of
 from harness.measuring.encoding.bins import NUMBER_KINDS, Bins, bin_label, binned
 from harness.measuring.encoding.column import ColumnEncoding, bound
-from harness.measuring.encoding.hierarchies import Fill, Nodes
 from harness.measuring.features import ColumnFeatures, Features, Target
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import CellIds, TrainingRows
+from harness.vocabulary.lexicon import CellIds
+from harness.vocabulary.release import TrainingRows
 
 
 class _ByColumn(ABC):
@@ -103,7 +103,8 @@ class QuantilesBeforeEncoder(_ByColumn):
 class HierarchyEncoder(_ByColumn):
     """Every column by the place of its cells in a hierarchy."""
 
-    name: Fill
+    name: str
+    columns: ColumnEncoding
 
     @property
     def depends_on_target(self) -> bool:
@@ -113,7 +114,7 @@ class HierarchyEncoder(_ByColumn):
         return self
 
     def choose(self, column: CellIds) -> ColumnEncoding:
-        return Nodes(self.name)
+        return self.columns
 
     def spec(self) -> dict[str, Any]:
         return {"name": self.name}

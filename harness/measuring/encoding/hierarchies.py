@@ -8,21 +8,23 @@ no node and is all zeros.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.measuring.encoding.column import ColumnEncoding, encode_each
-from harness.measuring.features import ColumnFeatures
+from harness.measuring.features import ColumnFeatures, Floats
+from harness.vocabulary.errors import ReleaseError
 from harness.vocabulary.hierarchy import ROOT, Hierarchy
-from harness.vocabulary.release import CellIds
+from harness.vocabulary.lexicon import CellIds, Lexicon
 from harness.vocabulary.values import Exact, Raw, Reading, Suppressed, Value
 
 Fill = Literal["one-class", "fill-parent", "fill-child"]
+PROPORTIONAL = "proportional"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,11 @@ class Tree:
         covered = [leaf for raw, leaf in self.leaves.items() if value.covers(raw)]
         # The leaves below a node stand together, so the first and the last of them have the ancestor of all.
         return self.hierarchy.lowest_common_ancestor((covered[0], covered[-1])) if covered else None
+
+    @cached_property
+    def places_above(self) -> Mapping[Raw, list[int]]:
+        """The place of each raw value's leaf among the features, and of all its ancestors."""
+        return {raw: [self.place[node] for node in self.hierarchy.path(leaf)] for raw, leaf in self.leaves.items()}
 
     def names(self) -> tuple[str, ...]:
         """Each node's name, a flat column's values as they are."""
@@ -90,3 +97,50 @@ class Nodes(ColumnEncoding):
 
     def parameters(self) -> dict[str, Any]:
         return {}
+
+
+@dataclass(frozen=True)
+class Proportions(ColumnEncoding):
+    """The share of the class's original values that lie under each node (the text's equation (1) and Table III).
+
+    The target is its leaf with all ancestors: what a class of the target alone would show. Of the plain table only a
+    cell with a single value says as much; any other cell without shares is refused.
+    """
+
+    relative: ClassVar[bool] = False
+
+    def encode(self, column: CellIds, target: Raw | None) -> ColumnFeatures:
+        lexicon = column.lexicon
+        tree = tree_of(lexicon.reading, lexicon.hierarchy)
+        known = lexicon.each_number(PROPORTIONAL, lambda number: _proportions(tree, lexicon, number))
+        cells = known[column.ids].reshape(len(column.ids), len(tree.place))
+        held = np.unique(column.codes)
+        if np.isnan(cells[held]).any():
+            raise ReleaseError(
+                f"column {lexicon.name!r}: a released cell does not say how the values of its class are shared out, "
+                'which encoder "proportional" reads; have the anonymizer print it (proportional = true), or choose '
+                "another encoder"
+            )
+        return ColumnFeatures(np.nan_to_num(cells), column.codes, lambda raw: _filled(tree, [(raw, 1)], 1))
+
+    def labels(self, column: CellIds) -> tuple[str, ...]:
+        return tree_of(column.lexicon.reading, column.lexicon.hierarchy).names()
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+
+def _proportions(tree: Tree, lexicon: Lexicon, number: int) -> Floats:
+    """The features of a cell; not a number where it says nothing about shares."""
+    shares, value = lexicon.shares(number), lexicon.value(number)
+    if shares is not None:
+        return _filled(tree, shares.counts, shares.rows)
+    return _filled(tree, [(value.raw, 1)], 1) if isinstance(value, Exact) else np.full(len(tree.place), np.nan)
+
+
+def _filled(tree: Tree, counts: Iterable[tuple[Raw, int]], rows: int) -> Floats:
+    """Rows under each node / all rows; the counts are whole numbers, so that each share is rounded once.  # [nodes]"""
+    under = np.zeros(len(tree.place))
+    for raw, count in counts:
+        under[tree.places_above.get(raw, [])] += count
+    return under / rows

@@ -11,7 +11,7 @@ from harness.measuring.encoding.bins import Bins
 from harness.measuring.encoding.categories import BinaryCells, Hot, HotCells
 from harness.measuring.encoding.column import ColumnEncoding, TrueFalse
 from harness.measuring.encoding.encoders import HierarchyEncoder, PairEncoder, QuantilesBeforeEncoder
-from harness.measuring.encoding.hierarchies import Fill
+from harness.measuring.encoding.hierarchies import PROPORTIONAL, Fill, Nodes, Proportions
 from harness.measuring.encoding.numbers import BinaryNumbers, Bounds, Quantiles, Scale, Scaling
 from harness.measuring.features import Encoder
 from harness.vocabulary.errors import InputError, did_you_mean
@@ -68,7 +68,8 @@ CATEGORIES: Mapping[str, Categories] = {
 }
 PAIRS = {f"{numbers}-{categories}": (numbers, categories) for numbers, categories in product(NUMBERS, CATEGORIES)}
 FILLS: tuple[Fill, ...] = get_args(Fill)
-ENCODINGS = (*PAIRS, *FILLS)
+BY_NODE: Mapping[str, ColumnEncoding] = {**{fill: Nodes(fill) for fill in FILLS}, PROPORTIONAL: Proportions()}
+ENCODINGS = (*PAIRS, *BY_NODE)
 ALIASES = {"tf": "tf-tf"}
 
 
@@ -79,9 +80,9 @@ def encoder_named(encoding: str | Mapping[str, Any]) -> Encoder:
     """
     options = _as_options(encoding)
     name = _known(options.pop("name", None))
-    if name in FILLS:
+    if name in BY_NODE:
         _refuse_unknown(name, options, ())
-        return HierarchyEncoder(name)
+        return HierarchyEncoder(name, BY_NODE[name])
     numbers, categories = PAIRS[name]
     _refuse_unknown(name, options, NUMBERS[numbers].options)
     try:

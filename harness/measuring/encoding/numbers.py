@@ -27,7 +27,7 @@ from harness.measuring.encoding.column import ColumnEncoding, bit_labels, encode
 from harness.measuring.features import ColumnFeatures, Floats
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.release import CellIds, Lexicon
+from harness.vocabulary.lexicon import CellIds, Lexicon
 from harness.vocabulary.values import Exact, OneOf, Raw, Suppressed, Value
 
 Scale = Literal["unit", "symmetric"]  # [0, 1] or [-1, 1]; v1 allows both

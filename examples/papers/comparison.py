@@ -1,0 +1,135 @@
+"""What was measured beside what the papers print, as a page with figures and as text, and what agrees and what not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from printed import FIGURES, LARGEST, RECORDS, REPAIRED, SHARES, TABLES
+from studies import ADULT_QUASI, INTERNET_V2
+
+from harness.render.markup import Markup, element
+from harness.render.plain_page import heading, page, paragraph
+from harness.render.sweep import sweep_figures
+from harness.render.tables import html_table
+
+Rows = list[list[str]]
+Study = tuple[Mapping[str, Any], Mapping[str, Sequence[float]]]  # sweep.json, and distances by cell
+COLUMNS = {"adult": [*ADULT_QUASI, "occupation"], "internet": [*INTERNET_V2, "household_income"]}
+
+
+def papers_page(results: Mapping[str, Study], repairs: Mapping[str, Any], data: Path) -> str:
+    """All tables and figures as an HTML page."""
+    body: list[Markup] = [heading("Tables")]
+    for title, head, rows in tables(results, repairs, data):
+        body += [element("h3", None, title), html_table(head, rows)]
+    body.append(heading("What agrees and what does not"))
+    body += [paragraph(f"{'agrees' if true else 'does not agree'}: {text}") for text, true in findings(results)]
+    for name, (plain, distances) in results.items():
+        body += [heading(f"{name}: {FIGURES[name]}"), *sweep_figures(plain, distances)]
+    return page("Differential Inference Testing: both papers run again", *body)
+
+
+def papers_text(results: Mapping[str, Study], repairs: Mapping[str, Any], data: Path) -> str:
+    """The tables in Markdown."""
+    lines: list[str] = []
+    for title, head, rows in tables(results, repairs, data):
+        lines += [f"### {title}", "", _markdown(head), _markdown(["---"] * len(head)), *map(_markdown, rows), ""]
+    lines += ["### What agrees and what does not", ""]
+    lines += [f"- {'agrees' if true else '**does not agree**'}: {text}" for text, true in findings(results)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def tables(
+    results: Mapping[str, Study], repairs: Mapping[str, Any], data: Path
+) -> Iterator[tuple[str, list[str], Rows]]:
+    """Each table with its title and head."""
+    yield "Data (v2 Table 3)", ["data", "records", "printed", "distinct", "printed"], list(_records(data))
+    for name, (plain, _) in results.items():
+        for series in dict.fromkeys(row["series"] for row in plain["cells"]):
+            rows = [row for row in plain["cells"] if row["series"] == series and row["status"] == "finished"]
+            place = TABLES.get((name, series), "")
+            title = f"{name}, {series}" + (f" ({place})" if place else "")
+            head = ["parameter", "largest", "printed", "mean", "deviation", "≥ 10^-2.5", "printed", "changed"]
+            yield title, head, [_line(name, series, row) for row in rows]
+    if repairs:
+        head = ["anonymizer", "largest", "removed", "largest then", "printed"]
+        yield "Adult, outliers removed once (v2 §4.5.1)", head, [_repair(name, one) for name, one in repairs.items()]
+
+
+def _records(data: Path) -> Iterator[list[str]]:
+    for name, (records, distinct) in RECORDS.items():
+        path = data / f"{name}.csv"
+        if path.exists():
+            table = pd.read_csv(path)[COLUMNS[name]]
+            yield [name, f"{len(table):,}", f"{records:,}", f"{len(table.drop_duplicates()):,}", f"{distinct:,}"]
+
+
+def _parameter(row: Mapping[str, Any]) -> Any:
+    return next(iter(row["parameters"].values()))
+
+
+def _line(name: str, series: str, row: Mapping[str, Any]) -> list[str]:
+    value = _parameter(row)
+    printed = LARGEST.get((name, series), {}).get(value)
+    share = SHARES.get((name, series)) if value == 5 else None
+    largest = f"{row['at_least']:.3g}"
+    if not row["exact"]:
+        largest = f"{row['at_least']:.3g} to {row['at_most']:.3g}"
+    changed = row["share_of_changed_predictions"]
+    return [
+        str(value), largest, "" if printed is None else f"{printed:.3g}", f"{row['mean']:.3g}",
+        "" if row["deviation"] is None else f"{row['deviation']:.3g}",
+        f"{row['share_at_or_above']['0.003162']:.1%}", "" if share is None else f"{share:.0%}",
+        "" if changed is None else f"{changed:.1%}",
+    ]  # fmt: skip
+
+
+def _repair(name: str, repair: Mapping[str, Any]) -> list[str]:
+    first, last = repair["rounds"][0], repair["rounds"][-1]
+    printed = REPAIRED.get(name)
+    removed = str(last["removed_so_far"])
+    return [name, f"{first['at_least']:.3g}", removed, f"{last['at_least']:.3g}", f"{printed:.3g}" if printed else ""]
+
+
+def findings(results: Mapping[str, Study]) -> Iterator[tuple[str, bool]]:
+    """The papers' statements, and whether these numbers bear them out."""
+    for name in ("adult", "internet-v1", "internet-v2"):
+        if name not in results:
+            continue
+        k, ell = (_by_parameter(results[name][0], series) for series in ("k-anonymity", "l-diversity"))
+        yield f"{name}: the mean distance falls as k grows (v1 Figure 7)", _falls(k, "mean")
+        yield f"{name}: the mean distance falls as ℓ grows (v1 Figure 7)", _falls(ell, "mean")
+        yield (
+            f"{name}: the largest distance does not fall with every k (v1 Tables 1, 3; v2 §4.5.1)",
+            not _falls(k, "at_least"),
+        )
+        for value in sorted({5, 7} & set(k) & set(ell)):
+            text = f"{name}: ℓ-diversity has a smaller mean than k-anonymity at {value} (v1 §3.4.2)"
+            yield text, ell[value]["mean"] < k[value]["mean"]
+        if {20, 80} <= set(k):
+            text = f"{name}: the largest distance is larger at k = 80 than at k = 20 (v1 Tables 1, 3)"
+            yield text, k[80]["at_least"] > k[20]["at_least"]
+    for name in ("adult-noise", "internet-noise"):
+        if name in results:
+            rows = {float(value): row for value, row in _by_parameter(results[name][0], "differential privacy").items()}
+            text = f"{name}: the largest distance grows with noise_epsilon (v2 Figures 5a, 6a; upper limits)"
+            yield text, _falls({-value: row for value, row in rows.items()}, "at_most")
+
+
+def _by_parameter(plain: Mapping[str, Any], series: str) -> dict[Any, Mapping[str, Any]]:
+    rows = [row for row in plain["cells"] if row["series"] == series and row["status"] == "finished"]
+    return {_parameter(row): row for row in rows}
+
+
+def _falls(rows: Mapping[Any, Mapping[str, Any]], key: str) -> bool:
+    """Whether a number never rises as the parameter grows."""
+    numbers = [float(rows[value][key]) for value in sorted(rows)]
+    return all(one >= other for one, other in pairwise(numbers))

@@ -1,0 +1,49 @@
+"""Both papers run again, small: every table and figure is there, with what the papers print beside it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import ENVIRONMENT, ROOT
+from tests.data import folder, needs_data
+
+
+def reproduce(data: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        str(ROOT / "examples" / "papers" / "reproduce.py"),
+        "--data",
+        str(data),
+        "--out",
+        str(out),
+    ]
+    return subprocess.run(
+        [*command, "--small", "--workers", "1"],
+        capture_output=True, text=True, timeout=600, env=ENVIRONMENT, check=False,
+    )  # fmt: skip
+
+
+@needs_data
+@pytest.mark.slow
+def test_every_table_and_figure_of_both_papers_is_rendered_beside_the_printed_values(tmp_path: Path) -> None:
+    place = folder()
+    assert place is not None
+    run = reproduce(place, tmp_path / "papers")
+    assert run.returncode == 0, run.stderr
+    text, page = ((tmp_path / "papers" / name).read_text() for name in ("papers.md", "papers.html"))
+    for table in ("v1 Table 1", "v1 Table 2", "v1 Table 3", "v1 Table 4", "v2 Table 3", "v2 §4.5.1"):
+        assert table in text
+    assert "| 5 | " in text
+    assert " | 0.137 | " in text, "the printed value of Adult at k = 5"
+    for figure in ("v1 Figures 3", "v1 Figures 4", "v2 Figures 3", "v2 Figure 5", "v2 Figure 6"):
+        assert figure in page
+    assert page.count("<svg") > 20
+    assert "agrees: adult: the mean distance falls as k grows" in text
+
+
+def test_without_data_nothing_is_run_and_it_is_said_what_is_missing(tmp_path: Path) -> None:
+    run = reproduce(tmp_path, tmp_path / "papers")
+    assert run.returncode == 0
+    assert "adult.csv is not there: its figures are left out" in run.stderr

@@ -1,0 +1,155 @@
+"""Sweeps: each cell is the audit it would be alone, whatever is shared, fails or is killed."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli import main
+from harness.experiments.sweeps import run_sweep
+from tests.command_line import AUDIT, allow_answers, asked, end, run_harness, start_harness, write_pausing_audit
+from tests.small_audits import table
+from tests.waiting import wait_until
+
+HEAD = """
+[data]
+path = "people.csv"
+sensitive = "ill"
+quasi = { age = "number", sex = "category" }
+[oracle]
+address = "reference:mondrian"
+[claim]
+epsilon = 0.3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    table(24).to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path
+
+
+def sweep(folder: Path, text: str, head: str = HEAD) -> Path:
+    path = folder / "sweep.toml"
+    path.write_text(head + text)
+    return path
+
+
+def rows(path: Path, out: str = "out", **options: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = run_sweep(path, path.parent / out, **options)[0]["cells"]
+    return found
+
+
+def test_a_cell_is_the_audit_that_it_would_be_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (row, _) = rows(sweep(folder, "[sweep]\noracle.options.k = [2, 4]\n"))
+    (folder / "audit.toml").write_text(f"{HEAD}[oracle.options]\nk = 2\n")
+    main(["run", str(folder / "audit.toml"), "--out", str(folder / "alone"), "--quiet"])
+    alone = (folder / "alone" / "report.json").read_bytes()
+    assert (folder / "out" / "cells" / row["cell"] / "report.json").read_bytes() == alone
+    report = json.loads(alone)
+    statistics = report["results"][0]["statistics"]
+    assert row["parameters"] == {"oracle.options.k": 2}
+    assert row["verdict"] == report["verdict"]["outcome"]
+    for name in ("largest", "mean", "share_at_or_above", "share_of_changed_predictions"):
+        assert row[name] == statistics[name]
+    capsys.readouterr()
+    main(["plan", str(folder / "audit.toml")])
+    assert f"calls      {row['calls']} of the anonymizer" in capsys.readouterr().out
+
+
+def test_one_failed_cell_does_not_lose_the_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mine.py").write_text(
+        "def f(df, width=1):\n"
+        "    if width == 0:\n        raise ValueError('no width')\n"
+        "    return df.assign(age=df['age'] // width * width)\n"
+    )
+    points = HEAD.replace('age = "number"', 'age = { kind = "number", points = true }')
+    text = "[sweep]\noracle.options.width = [10, 0, 20]\n"
+    path = sweep(folder, text, points.replace("reference:mondrian", "python:mine:f"))
+    assert main(["sweep", str(path), "--out", str(folder / "out"), "--quiet"]) == 3
+    assert "cell width=0 failed" in capsys.readouterr().err
+    cells = json.loads((folder / "out" / "sweep.json").read_text())["cells"]
+    assert [cell["status"] for cell in cells] == ["finished", "failed", "finished"]
+    assert cells[1]["error"].startswith("E3")
+
+
+def test_cells_that_ask_the_same_share_the_answers_and_leave_none_behind(folder: Path) -> None:
+    """Four adversaries and distances: f is asked about each person once, and what is repeated as a check is asked."""
+    allow_answers(folder)
+    write_pausing_audit(folder, 30)
+    allow_answers(folder)
+    head = AUDIT.format(workers=1)
+    text = '[sweep]\n"inference.model" = ["bernoulli", "conditional"]\n"inference.distance" = ["sum", "half"]\n'
+    path = sweep(folder, text, head)
+    assert run_harness("sweep", "sweep.toml", "--out", "out", "--quiet", cwd=folder).returncode == 0
+    together = len(asked(folder))
+    shared = {cell["cell"]: cell for cell in json.loads((folder / "out" / "sweep.json").read_text())["cells"]}
+    assert len(shared) == 4
+    assert together == sum(cell["calls"] for cell in shared.values()) - 3 * (30 + 1), "30 persons and f(D), once"
+    assert not (folder / "out" / "answers").exists()
+    name = next(iter(shared))
+    (folder / "audit.toml").write_text(
+        head.replace("[run]", '[inference]\nmodel = "bernoulli"\ndistance = "sum"\n[run]')
+    )
+    run_harness("run", "audit.toml", "--out", "alone", cwd=folder)
+    alone = (folder / "alone" / "report.json").read_bytes()
+    assert (path.parent / "out" / "cells" / name / "report.json").read_bytes() == alone
+
+
+def test_equal_cells_are_audited_once(folder: Path) -> None:
+    text = '[[sweep]]\nname = "a"\noracle.k = [2]\n[[sweep]]\nname = "b"\noracle.k = [2]\n'
+    first, second = rows(sweep(folder, text))
+    assert (first["series"], second["series"]) == ("a", "b")
+    assert first["cell"] == second["cell"]
+
+
+def test_an_infinite_parameter_and_a_random_anonymizer_have_their_row_and_figures(folder: Path) -> None:
+    head = HEAD.replace("mondrian", "laplace") + "[run]\ndraws = 30\n"
+    path = sweep(folder, "[sweep]\noracle.noise_epsilon = [0.5, 1.0, inf]\n", head)
+    assert main(["sweep", str(path), "--out", str(folder / "out"), "--quiet"]) == 0
+    cells = json.loads((folder / "out" / "sweep.json").read_text())["cells"]
+    assert [cell["parameters"]["oracle.noise_epsilon"] for cell in cells] == [0.5, 1.0, "inf"]
+    assert cells[0]["at_least"] < cells[0]["at_most"]
+    assert cells[2]["exact"]
+    page = (folder / "out" / "sweep.html").read_text()
+    assert "Largest distance against noise_epsilon" in page
+    assert "Share of persons at or below each distance" in page
+
+
+def test_a_mistake_in_any_cell_is_refused_before_the_first_question(folder: Path) -> None:
+    path = sweep(folder, "[sweep]\nclaim.epsilon = [0.1, -1.0]\n")
+    assert main(["sweep", str(path), "--out", str(folder / "out")]) == 2
+    assert not (folder / "out").exists()
+
+
+@pytest.fixture
+def killed(folder: Path) -> Iterator[Path]:
+    """A sweep of two cells that was killed in its first, after some persons."""
+    write_pausing_audit(folder, 60)
+    sweep(
+        folder,
+        "[sweep]\nclaim.epsilon = [0.1, 0.2]\n",
+        AUDIT.format(workers=1).replace("epsilon = 0.1", "epsilon = 1.0"),
+    )
+    allow_answers(folder, 45)
+    running = start_harness("sweep", "sweep.toml", "--out", "cut", cwd=folder)
+    try:
+        wait_until(lambda: len(asked(folder)) > 45)  # this question is never answered
+        os.kill(running.pid, signal.SIGKILL)
+        yield folder
+    finally:
+        end(running)
+
+
+def test_a_killed_sweep_goes_on_and_ends_in_the_same_bytes(killed: Path) -> None:
+    allow_answers(killed)
+    for out in ("cut", "whole"):
+        assert run_harness("sweep", "sweep.toml", "--out", out, "--quiet", cwd=killed).returncode == 0
+    names = ["sweep.json", *(f"cells/{cell.name}/report.json" for cell in (killed / "whole" / "cells").iterdir())]
+    assert len(names) == 3
+    for name in names:
+        assert (killed / "cut" / name).read_bytes() == (killed / "whole" / name).read_bytes()
