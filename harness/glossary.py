@@ -68,12 +68,19 @@ TERMS: tuple[Term, ...] = (
         see="how-to/evidence.md",
     ),
     Term(
-        "baseline",
+        "raw and suppressed baselines",
         "What the same adversaries find without any anonymizer, to compare with: under a release of the data as it is, "
         "and under one with all quasi-identifiers suppressed. Computed for some of the examined persons; no verdict "
         "rests on it.",
         aliases=("baselines", "identity release"),
         see="how-to/read-a-report.md",
+    ),
+    Term(
+        "baseline",
+        "What an audit found, kept in a file of the vendor's repository. `harness baseline compare` fails where a "
+        "later audit is worse by more than chance and the finding is not accepted. Persons are keyed digests; no raw "
+        "row is in it.",
+        see="how-to/ci.md",
     ),
     Term(
         "blind",

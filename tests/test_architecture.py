@@ -37,11 +37,11 @@ ORDER = [
     "auditing.derived_numbers", "auditing.verify",
     "auditing.decision", "auditing.detectable", "auditing.certificate_words", "auditing.compile_certificate",
     "auditing.journal_facts", "auditing.verify_certificate", "signing",
-    "glossary", "render", "report", "progress", "analysis", "synthetic_census", "api", "experiments",
-    "demo", "cli",
+    "glossary", "render", "report", "progress", "github_job", "analysis", "synthetic_census", "api", "experiments",
+    "demo", "testing", "cli", "pytest_plugin",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
-KNOW_THE_ORACLES = {"api", "experiments", "demo", "cli"}
+KNOW_THE_ORACLES = {"api", "experiments", "demo", "cli", "pytest_plugin"}
 
 PUBLIC = {
     "Adversary", "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy",

@@ -227,7 +227,8 @@ def test_the_python_snippets_of_a_page_run_and_print_what_it_quotes(
         exec(compile(block, named(page), "exec"), given)
     for name, test in list(given.items()):
         if name.startswith("test_"):
-            test()
+            fixtures = {"audit": harness.audit}
+            test(**{argument: fixtures[argument] for argument in inspect.signature(test).parameters})
     printed = capsys.readouterr().out.splitlines()
     for quoted in blocks(page, ""):
         if quoted.startswith(OUTCOMES):

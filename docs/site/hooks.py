@@ -21,7 +21,16 @@ PAGES = {  # a file of the repository, and the page that shows it
     ROOT / "CHANGELOG.md": "development/changelog.md",
     **{folder: f"examples/{folder.name}.md" for folder in sorted((ROOT / "examples").iterdir()) if folder.is_dir()},
 }
-SHOWN = {".py": "python", ".toml": "toml", ".js": "javascript", ".proto": "protobuf", "": "text"}
+SHOWN = {
+    ".py": "python",
+    ".toml": "toml",
+    ".js": "javascript",
+    ".proto": "protobuf",
+    ".yml": "yaml",
+    ".patch": "diff",
+    "": "text",
+}
+NOT_SHOWN = {"__pycache__", ".pytest_cache"}  # what running an example leaves behind
 MOST = 20  # lines of a data file
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[#)])")
 
@@ -51,8 +60,8 @@ def _page(source: Path) -> str:
     if source.is_file():
         return f"# {source.name}\n\n{_listing(source)}"
     parts = [f"# examples/{source.name}\n"]
-    for file in sorted(path for path in source.iterdir() if path.is_file()):
-        parts.append(f"## {file.name}\n\n{_listing(file)}")
+    for file in sorted(path for path in source.rglob("*") if path.is_file() and not NOT_SHOWN & {*path.parts}):
+        parts.append(f"## {file.relative_to(source)}\n\n{_listing(file)}")
     return "\n".join(parts)
 
 

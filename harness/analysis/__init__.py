@@ -1,1 +1,1 @@
-"""What follows from several audits: sweeps, comparisons, repair. Functions of files and reports; asks no oracle."""
+"""What follows from several audits: sweeps, comparisons, baselines, repair. Knows files and reports; asks no oracle."""

@@ -148,15 +148,12 @@ def _joint_confidence(first: Report, later: Report) -> float:
 
 
 def _compare_pair(first: Report, later: Report, pair: Pair) -> Plain:
-    one, other = _spans(first, pair), _spans(later, pair)
+    one, other = spans_of(first, pair), spans_of(later, pair)
     both = [person for person in one if person in other]
     if not both:
         raise InputError("nobody was examined in both audits; audit all persons, or some with the same seed")
-    before, after = ([spans[person] for person in both] for spans in (one, other))
-    measures = {
-        name: _measure(measure(before, first.claim.epsilon), measure(after, first.claim.epsilon))
-        for name, measure in MEASURES.items()
-    }
+    before, after = (measures_of([spans[person] for person in both], first.claim.epsilon) for spans in (one, other))
+    measures = {name: _measure(before[name], after[name]) for name in MEASURES}
     rows = {finding.person: list(finding.rows) for finding in first.findings}
     persons = [Change(person, rows[person], one[person], other[person]) for person in both]
     changed = [person for person in persons if person.direction != "same"]
@@ -173,7 +170,7 @@ def _compare_pair(first: Report, later: Report, pair: Pair) -> Plain:
     }
 
 
-def _spans(report: Report, pair: Pair) -> dict[int, Span]:
+def spans_of(report: Report, pair: Pair) -> dict[int, Span]:
     """The limits of each person's distance; of one without a result, all that is possible."""
     largest = _largest(report, pair)
     return {
@@ -181,6 +178,11 @@ def _spans(report: Report, pair: Pair) -> dict[int, Span]:
         for one in report.findings
         if (one.adversary, one.secret) == pair
     }
+
+
+def measures_of(spans: Sequence[Span], epsilon: float) -> dict[str, Span]:
+    """Some persons together: the limits of each of MEASURES."""
+    return {name: measure(spans, epsilon) for name, measure in MEASURES.items()}
 
 
 def _largest(report: Report, pair: Pair) -> float:

@@ -6,7 +6,7 @@ Imports no command: those are loaded when they are performed, so that `harness -
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.render import RENDERERS
@@ -14,8 +14,9 @@ from harness.render import RENDERERS
 SHELLS = ("bash", "zsh", "fish")
 EXIT_CODES = (
     "Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted. Those of "
-    "a verdict are of `run`. `verify` ends with 0 if the evidence is intact, whatever the verdict, and with 2 if it is "
-    "not; the other commands end with 0 when they did what was asked."
+    "a verdict are of `run`. `baseline compare` ends with 1 if something is worse than it was. `verify` ends with 0 if "
+    "the evidence is intact, whatever the verdict, and with 2 if it is not; the other commands end with 0 when they "
+    "did what was asked."
 )
 
 
@@ -35,6 +36,15 @@ def parser() -> argparse.ArgumentParser:
         add_arguments(command)  # harness run --debug as well as harness --debug run
         command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return whole
+
+
+def all_parsers(whole: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command by its whole name, such as `harness baseline save`; for the manual."""
+    yield name, whole
+    for each in whole._actions:
+        if isinstance(each, argparse._SubParsersAction):
+            for word, command in each.choices.items():
+                yield from all_parsers(command, f"{name} {word}")
 
 
 class _Version(argparse.Action):
@@ -109,6 +119,39 @@ def _report(command: argparse.ArgumentParser) -> None:
     reveal = "name what was inferred about persons, and show texts of the anonymizer"
     command.add_argument("--reveal", action="store_true", help=reveal)
     command.set_defaults(perform="audits:report")
+
+
+def _baseline(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Exit codes of compare: 0 if nothing is worse by more than chance, 1 if something is and is not accepted. "
+        "Persons are compared if there is a key: in the environment variable HARNESS_BASELINE_KEY or the file of --key."
+    )
+    actions = command.add_subparsers(required=True, metavar="action")
+    save = actions.add_parser("save", help="write what an audit found to a file that is checked in")
+    _baseline_audit(save, "baselines:save")
+    save.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="the baseline; others in it stay"
+    )
+    grows = "how much a distance may grow before it is worse; it is kept in the file (0)"
+    save.add_argument("--tolerance", type=float, metavar="X", help=grows)
+    compare = actions.add_parser("compare", help="say what got better or worse since the baseline")
+    accept = actions.add_parser("accept", help="let a known finding pass until a date")
+    for action, perform in ((compare, "baselines:compare"), (accept, "baselines:accept")):
+        _baseline_audit(action, perform)
+        action.add_argument("baseline", type=Path, metavar="FILE", help="the baseline")
+    accept.add_argument("finding", metavar="NAME", help="as compare prints it; * stands for any part, as in 'person/*'")
+    accept.add_argument("--reason", required=True, help="why; it is kept in the file")
+    accept.add_argument("--until", required=True, metavar="DATE", help="the last day it passes, such as 2027-01-31")
+
+
+def _baseline_audit(action: argparse.ArgumentParser, perform: str) -> None:
+    audit = "the --out folder of a run, its report.json, or an audit.toml, which is run first"
+    action.add_argument("audit", type=Path, metavar="DIR|AUDIT", help=audit)
+    action.add_argument("--name", default="audit", help="name of the audit in the file, which may hold several (audit)")
+    action.add_argument("--key", type=Path, metavar="FILE", help="file with the key of the digests of persons")
+    action.add_argument("--check", type=Path, metavar="FILE", help="check.json with the outcomes of laws")
+    action.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    action.set_defaults(perform=perform)
 
 
 def _several_audits(command: argparse.ArgumentParser, name: str, what: str) -> None:
@@ -207,6 +250,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "report": ("print the report of a finished or interrupted audit in another format", _report),
     "sweep": ("run an audit for every value of some keys: a table, figures and JSON", _sweep),
     "compare": ("compare finished audits: who is better or worse off, with limits", _compare),
+    "baseline": ("compare an audit with an earlier one that is kept in the repository", _baseline),
     "prune": ("remove the people who break the claim and audit again, round by round", _prune),
     "data": ("fetch a public data set of the papers from OpenML, as a CSV file", _data),
     "measure": ("measure one released table: k, l, t, discrimination rate, loss, utility", _measure),

@@ -20,6 +20,8 @@ from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
+from harness.github_job import print_result, show_outcomes
+from harness.render.outcomes import outcomes_of_report
 from harness.render.text import counted
 from harness.report import Report
 from harness.signing.keys import load_verifying_key
@@ -70,7 +72,8 @@ def run(chosen: argparse.Namespace) -> int:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
         raise
-    print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
+    print_result(report.to_json() if chosen.json else report.summary() + "\n", is_json=chosen.json)
+    show_outcomes(outcomes_of_report(report.plain))
     if not chosen.quiet:
         number = counted(len(report.findings), "finding")
         tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / PAGE}")

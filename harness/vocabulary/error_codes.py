@@ -111,7 +111,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         "E212", "The address of an oracle, or one of its options, is wrong", InputError,
-        ("oracles", "oracles.clients", "oracles.middleware"),
+        ("oracles", "oracles.clients", "oracles.middleware", "harness.cli.option_words"),
         "The scheme of the address is not known, an option does not belong to it, or a value of an option cannot be "
         "used.",
         "The reference of oracles lists every address with its options.",
@@ -193,6 +193,17 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "E233", "A data set cannot be fetched", InputError, ("harness.cli.fetching",),
         "OpenML could not be reached, does not have the data set any more, or the file cannot be written.",
         "Look after the network or the proxy, or download the file from the UCI repository by hand.",
+    ),
+    ErrorCode(
+        "E240", "A baseline cannot be used", InputError,
+        (
+            "harness.analysis.baseline", "harness.analysis.baseline_file", "harness.analysis.person_digest",
+            "harness.analysis.regression", "harness.cli.baselines",
+        ),
+        "The file of a baseline cannot be read or written, was edited so that it makes no sense, belongs to another "
+        "audit (claim, data, adversaries), its key is missing or another one, or the finding to accept is not there.",
+        "`harness baseline compare` prints the names of findings. Save a new baseline where the audit itself changed, "
+        "and review the difference.",
     ),
     ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,

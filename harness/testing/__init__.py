@@ -1,0 +1,1 @@
+"""The shipped test kit: what every anonymizer, and every oracle, must do."""
