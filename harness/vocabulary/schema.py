@@ -35,6 +35,7 @@ class Column:
     edge: Literal["left", "right"] = "right"  # the end of a bin that belongs to it
     min: float | None = None  # the least number there may be, if it is not that of D
     max: float | None = None  # the greatest, likewise
+    values: tuple[str, ...] = ()  # all that a category column may hold, if it is not what D holds
 
     @classmethod
     def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
@@ -52,8 +53,9 @@ class Column:
             raise InputError(f"column {name!r}: unknown key {unknown[0]!r}; {known}")
         if "hierarchy" in options:
             options["hierarchy"] = _hierarchy(name, options["hierarchy"], base)
-        if isinstance(options.get("order"), list | tuple):
-            options["order"] = tuple(str(value) for value in options["order"])
+        for key in ("order", "values"):
+            if isinstance(options.get(key), list | tuple):
+                options[key] = tuple(str(value) for value in options[key])
         if isinstance(options.get("edges"), list):
             options["edges"] = tuple(options["edges"])
         return cls(name, **options)
@@ -64,6 +66,9 @@ class Column:
             raise InputError(f"column {self.name!r}: kind {self.kind!r} is not known; {hint}")
         self._require("order", isinstance(self.order, tuple), "a list of values, lowest first")
         self._require("order", len(set(self.order)) == len(self.order), "a list without repeated values")
+        self._require("values", isinstance(self.values, tuple), "a list of values")
+        self._require("values", len(set(self.values)) == len(self.values), "a list without repeated values")
+        self._require("values", not self.values or self.kind == "category", "given for a category column only")
         self._require("notation", self.notation is None or isinstance(self.notation, str), "a text")
         self._require("points", isinstance(self.points, bool), "true or false")
         if self.kind == "ordered" and not self.order and self.hierarchy is None:
@@ -147,8 +152,7 @@ class Column:
         summary: dict[str, Any] = {"kind": self.kind}
         if self.hierarchy is not None:
             summary["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
-        if self.order:
-            summary["order"] = list(self.order)
+        summary |= {key: list(value) for key in ("order", "values") if (value := getattr(self, key))}
         summary |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
         summary |= {key: value for key in ("min", "max") if (value := getattr(self, key)) is not None}
         if self.edges:
@@ -178,8 +182,8 @@ class Column:
         return replace(reading, domain=self._in_order(raws), least=self.min, greatest=self.max)
 
     def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
-        """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""
-        order: Sequence[str] = self.order
+        """The domain: by the declared order, values or the hierarchy's leaves where there are any, else sorted."""
+        order: Sequence[str] = self.order or self.values
         if not order and self.hierarchy is not None and self.kind in ("category", "ordered"):
             order = self.hierarchy.leaves(self.hierarchy.root)
         if not order:
@@ -187,9 +191,17 @@ class Column:
         missing = sorted(set(raws) - set(order) - {MISSING}, key=str)
         if missing:
             raise InputError(
-                f"raw value {missing[0]!r} is not in its declared order; {did_you_mean(str(missing[0]), order)}"
+                f"raw value {missing[0]!r} is not in its declared {'order' if self.order else 'values'}; "
+                f"{did_you_mean(str(missing[0]), order)}"
             )
         return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
+
+
+def _secret_column(item: object) -> Column:
+    """A sensitive column: its name, a table with its name and other keys, or a Column."""
+    if isinstance(item, Mapping) and "name" in item:
+        return Column.of(str(item["name"]), {key: value for key, value in item.items() if key != "name"})
+    return item if isinstance(item, Column) else Column(_name(item))
 
 
 def _name(item: object) -> str:
@@ -234,7 +246,7 @@ class Schema:
     def __init__(
         self,
         quasi: Mapping[str, object] | Sequence[Column],
-        sensitive: str | Sequence[str | Column],
+        sensitive: str | Mapping[str, object] | Sequence[str | Mapping[str, object] | Column],
         weight: str | None = None,
         person: str | None = None,
         suppressed: str | Sequence[str] | None = None,
@@ -246,7 +258,7 @@ class Schema:
         else:
             raise InputError(f'quasi must map each column to its kind, such as {{"age": "number"}}, not {quasi!r:.80}')
         wanted = list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]
-        secrets = tuple(item if isinstance(item, Column) else Column(_name(item)) for item in wanted)
+        secrets = tuple(_secret_column(item) for item in wanted)
         object.__setattr__(self, "quasi", columns)
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)

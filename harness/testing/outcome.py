@@ -1,0 +1,113 @@
+"""What a check found, as values: one result per law. Knows no oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from harness.testing.law import Law
+
+Outcome = Literal["passed", "failed", "skipped", "inconclusive"]
+FORMAT = 1  # of check.json
+
+
+@dataclass(frozen=True)
+class LawResult:
+    """How one law fared: `reason` says why it failed, was skipped or could not be judged."""
+
+    law: Law
+    outcome: Outcome
+    calls: int
+    reason: str | None = None
+    counterexample: tuple[dict[str, Any], ...] | None = None  # the smallest table that was found to break it
+    reproduce: str | None = None  # a command
+
+    def plain(self) -> dict[str, Any]:
+        """As check.json holds it."""
+        return {
+            "name": self.law.name,
+            "says": self.law.says,
+            "why": self.law.why,
+            "severity": self.law.severity,
+            "error_rate": self.law.error_rate,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "calls": self.calls,
+            "counterexample": None if self.counterexample is None else list(self.counterexample),
+            "reproduce": self.reproduce,
+        }
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """All results of a check, and what it took."""
+
+    oracle: str
+    claims: dict[str, Any]
+    seed: int
+    calls: int
+    laws: tuple[LawResult, ...] = field(repr=False)
+
+    def by_outcome(self, outcome: Outcome) -> Sequence[LawResult]:
+        return [result for result in self.laws if result.outcome == outcome]
+
+    @property
+    def failed(self) -> Sequence[LawResult]:
+        return self.by_outcome("failed")
+
+    @property
+    def passed(self) -> bool:
+        """Whether no law was broken."""
+        return not self.failed
+
+    def exit_code(self, *, inconclusive_fails: bool = False) -> int:
+        """0: nothing is broken; 1: a law is; 4: one could not be judged, where that counts."""
+        if any(result.law.severity == "error" for result in self.failed):
+            return 1
+        return 4 if inconclusive_fails and self.by_outcome("inconclusive") else 0
+
+    def require(self) -> None:
+        """Raises an AssertionError that shows the smallest counterexample of every broken law."""
+        if self.failed:
+            raise AssertionError("\n\n".join(map(told, self.failed)))
+
+    def plain(self) -> dict[str, Any]:
+        """The content of check.json."""
+        return {
+            "format": FORMAT,
+            "oracle": self.oracle,
+            "claims": self.claims,
+            "seed": self.seed,
+            "calls": self.calls,
+            "outcome": "failed" if self.failed else "passed",
+            "laws": [result.plain() for result in self.laws],
+        }
+
+
+def told(result: LawResult) -> str:
+    """One broken law for a person: what holds, why it does not, the table, and how to see it again."""
+    lines = [f"{result.law.name}: {result.reason}", f"  The law: {result.law.says}", f"  {result.law.why}"]
+    if result.counterexample:
+        lines += ["  The smallest table that was found:", *(f"    {line}" for line in _grid(result.counterexample))]
+    if result.reproduce:
+        lines.append(f"  Reproduce with: {result.reproduce}")
+    return "\n".join(lines)
+
+
+def _grid(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A table in columns."""
+    names = list(rows[0])
+    cells = [names, *([_printable(row[name]) for name in names] for row in rows)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+
+
+def _printable(cell: Any) -> str:
+    text = str(cell)
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)[:60]
+
+
+def plain_claims(claims: Any) -> dict[str, Any]:
+    """What is claimed, without what is not."""
+    return {name: value for name, value in asdict(claims).items() if value is not None}
