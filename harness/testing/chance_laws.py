@@ -177,14 +177,14 @@ def _name(session: Session, pair: _Neighbours) -> str | None:
 
 
 def _numbers(session: Session, pair: _Neighbours, side: int, draws: int) -> Floats:
-    """The released number of each draw: a cell, or the sum of the counts."""
+    """The released number of each draw: the cell of the only row, or the count of the only group that has people."""
     answers = session.draws(pair.tables[side], draws, seed=(2 * session.seed + 1 + side) * SEEDS_APART)
-    sums = []
+    numbers = []
     for answer in answers:
         cells = None if answer.release is None else _column(answer.release, _name(session, pair))
         if cells is not None and len(cells):
-            sums.append(cells.sum())
-    return np.array(sums, dtype=np.float64)
+            numbers.append(cells.max())
+    return np.array(numbers, dtype=np.float64)
 
 
 def _column(release: Table, name: str | None) -> Floats | None:

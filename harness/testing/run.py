@@ -7,9 +7,9 @@
     orders       small tables whose rows come in many orders
 
 A third of the calls at most is spent on tables (a tenth where noise is claimed, which takes many draws), and each
-broken law may use a part of the rest to find a smaller table that breaks it. A law about one release that is not broken any
-more once another table was asked about shows that f remembers; it is then not judged, and laws about repetition are
-left to say so. The same seed asks the same questions in the same order.
+broken law may use a part of the rest to find a smaller table that breaks it. A law about one release that is not
+broken any more once another table was asked about shows that f remembers; it is then not judged, and laws about
+repetition are left to say so. The same seed asks the same questions in the same order.
 """
 
 from __future__ import annotations
