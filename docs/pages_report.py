@@ -42,6 +42,8 @@ WORDS: dict[str, dict[str, str]] = {
         "oracle.card": "what it says of itself",
         "oracle.coupled": "both sides were drawn with the same seeds",
         "oracle.row_order_invariant": "the order of rows makes no difference to it, as far as was checked",
+        "release": "metrics of the first draw of f(D); null where f releases predictions, or where f(D) is drawn for "
+        "each block of persons anew",
         "selection": "who was examined",
         "selection.persons": "number of persons with a finding, duplicates included",
         "selection.examined": "number of persons for whom the oracle was asked",
@@ -117,6 +119,55 @@ WORDS: dict[str, dict[str, str]] = {
         "smallest_epsilon": "the smallest epsilon for which a claim with this delta would hold",
         "indifferentiability": "the largest distance: the δ of v2's δ-indifferentiability",
         "privacy_loss": "test of the claimed differential privacy; null where none is claimed",
+    },
+    "release": {
+        "rows": "number of rows",
+        "classes": "number of equivalence classes: rows with the same quasi-identifiers as printed",
+        "k": "people in the smallest class",
+        "discernibility": "sum of the squared sizes of the classes; a suppressed row costs as much as D has rows",
+        "average_class_size": "people for each class",
+        "c_avg": "`average_class_size` divided by `k`",
+        "suppressed": "rows of which every quasi-identifier is suppressed, and rows of D that the release has not",
+        "suppressed_cells": "share of the cells of quasi-identifiers that say nothing",
+        "l": "ℓ-diversity; of several sensitive columns the worst",
+        "t": "t-closeness; of several sensitive columns the worst",
+        "secrets": "for each sensitive column by name",
+        "lost_leaves": "sum over rows and columns of (leaves - 1)/(all leaves - 1); null where a domain is not known",
+        "normalized_certainty_penalty": "sum over rows and columns of the width of a cell, 1 for a whole column",
+        "mean_lost_leaves": "`lost_leaves` for each cell",
+        "mean_normalized_certainty_penalty": "`normalized_certainty_penalty` for each cell",
+        "columns": "for each quasi-identifier by name",
+        "outside": "cells that do not cover the value of their own row; null where rows cannot be matched with D",
+        "outside.cells": "share of the cells",
+        "outside.rows": "share of the rows with such a cell",
+        "notes": "what was noticed about the release",
+    },
+    "released_secret": {
+        "l": "ℓ-diversity",
+        "t": "t-closeness",
+        "discrimination_rate": "how much of the uncertainty about the column the quasi-identifiers take away",
+        "discrimination_rate.by": "each quasi-identifier alone, by name",
+        "discrimination_rate.all": "all of them together",
+    },
+    "released_column": {
+        "lost_leaves": "sum over the rows",
+        "normalized_certainty_penalty": "sum over the rows",
+    },
+    "diversity": {
+        "distinct": "different values",
+        "entropy": "exp of the entropy",
+        "probability": "1 / the share of the most frequent value",
+        "recursive_c": "by ℓ the smallest c of recursive (c, ℓ)-diversity",
+    },
+    "closeness": {
+        "equal": "all values equally far apart",
+        "ordered": "numbers, or values with a declared order: as many steps apart as lie between them",
+        "hierarchical": "as far apart as their common ancestor in the hierarchy of the column is high",
+        **{
+            f"{ground}.{side}": f"against the values of the {whole}"
+            for ground in ("equal", "ordered", "hierarchical")
+            for side, whole in (("release", "release"), ("original", "data"))
+        },
     },
     "card": {
         "name": "name of the anonymizer",
@@ -202,6 +253,7 @@ WORDS: dict[str, dict[str, str]] = {
         "name": "its name",
         "kind": "what its raw values are",
         "order": "the values of an ordered column, lowest first",
+        "values": "all values of a category that there may be",
         "notation": "how its released cells are written",
         "closed": "which ends belong to a range",
         "points": "released numbers may be other numbers than the data has",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from harness.measuring.adversary import Adversary
     from harness.measuring.divergence import distance
     from harness.measuring.encode_release import encode
+    from harness.measuring.metrics.discrimination import discrimination_rate
+    from harness.measuring.metrics.measure import metrics
     from harness.measuring.release_encoder import ReleaseEncoder
     from harness.report import Report
     from harness.vocabulary.dataset import Dataset, Record
@@ -52,9 +54,11 @@ _HOMES = {
     "Table": "vocabulary.table",
     "Verdict": "auditing.verdict",
     "audit": "api",
+    "discrimination_rate": "measuring.metrics.discrimination",
     "distance": "measuring.divergence",
     "encode": "measuring.encode_release",
     "judge": "auditing.verdict",
+    "metrics": "measuring.metrics.measure",
 }
 
 __all__ = [
@@ -83,9 +87,11 @@ __all__ = [
     "Table",
     "Verdict",
     "audit",
+    "discrimination_rate",
     "distance",
     "encode",
     "judge",
+    "metrics",
 ]
 
 

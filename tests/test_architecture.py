@@ -21,6 +21,7 @@ ORDER = [
     "measuring.privacy_claim", "measuring.independence",
     "measuring.features", "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
+    "measuring.metrics",
     "auditing.options", "auditing.vacuous",
     "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
@@ -37,7 +38,8 @@ KNOW_THE_ORACLES = {"api", "demo", "cli"}
 PUBLIC = {
     "Adversary", "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy",
     "InputError", "JournalError", "Oracle", "OracleError", "Outcome", "Plan", "Predictions", "Record", "ReleaseEncoder",
-    "ReleaseError", "Report", "Schema", "Table", "Verdict", "audit", "distance", "encode", "judge",
+    "ReleaseError", "Report", "Schema", "Table", "Verdict", "audit", "discrimination_rate", "distance", "encode",
+    "judge", "metrics",
 }  # fmt: skip
 
 

@@ -77,6 +77,7 @@ def compile_report(state: AuditState) -> Plain:
             "coupled": profile.coupled,
             "row_order_invariant": profile.row_order_invariant,
         },
+        "release": None if state.described is None else dict(state.described.metrics),
         "selection": {
             "persons": len(selected.persons),
             "examined": len(selected.examined),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.files import not_utf_8
 from harness.vocabulary.loading import is_importable_name, load_object
-from harness.vocabulary.schema import Column, Schema
+from harness.vocabulary.schema import Column, Schema, sensitive_column
 from harness.vocabulary.source import read_columns
 
 PLAN = options_of(Plan)  # passed on to the Plan as they are
@@ -40,7 +40,7 @@ class AuditFile:
 def load(path: str | Path) -> AuditFile:
     """The audit that a file describes; relative paths in it are relative to it."""
     path = Path(path)
-    content = _parse(path)
+    content = read_toml(path)
     try:
         _check(content)
         return _build(path, content)
@@ -48,7 +48,8 @@ def load(path: str | Path) -> AuditFile:
         raise error.within(str(path)) from None
 
 
-def _parse(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file."""
     try:
         content = path.read_bytes()
         return tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
@@ -77,15 +78,23 @@ def _check(content: Mapping[str, Any]) -> None:
             continue
         if section not in known:
             raise InputError(f"unknown section [{section}]; {did_you_mean(section, [*known, ADVERSARY])}")
-        if not isinstance(options, dict):
-            raise InputError(f"{section} must be a section [{section}], not {options!r}")
-        _check_keys(f"[{section}]", options, {name: option.expected for name, option in known[section].items()})
+        _check_section(section, options, known[section])
     for section, options in known.items():
-        for option in options.values():
-            if option.required and option.name not in content.get(section, {}):
-                raise InputError(f"[{section}] {option.name} is missing; it must be {option.expected}")
-            if option.required and content[section][option.name] == "":
-                raise InputError(f"[{section}] {option.name} is an empty text")
+        _require_keys(section, content.get(section, {}), options.values())
+
+
+def _check_section(section: str, options: Any, known: Mapping[str, Option]) -> None:
+    if not isinstance(options, dict):
+        raise InputError(f"{section} must be a section [{section}], not {options!r}")
+    _check_keys(f"[{section}]", options, {name: option.expected for name, option in known.items()})
+
+
+def _require_keys(section: str, given: Mapping[str, Any], options: Iterable[Option]) -> None:
+    for option in options:
+        if option.required and option.name not in given:
+            raise InputError(f"[{section}] {option.name} is missing; it must be {option.expected}")
+        if option.required and given[option.name] == "":
+            raise InputError(f"[{section}] {option.name} is an empty text")
 
 
 def _check_keys(where: str, options: Mapping[str, Any], expected: Mapping[str, str]) -> None:
@@ -166,12 +175,43 @@ def loaded(declaration: Any) -> Any:
     return load_object(declaration) if isinstance(declaration, str) and is_importable_name(declaration) else declaration
 
 
-def _dataset(path: Path, options: Mapping[str, Any]) -> Dataset:
+def load_schema(path: str | Path) -> Schema:
+    """The columns that a file declares: the section [data] of an audit.toml, which need not name the data itself."""
+    return load_declared_data(path)[0]
+
+
+def load_declared_data(path: str | Path) -> tuple[Schema, Mapping[str, Any]]:
+    """The columns, and the section [data] as it is written; relative paths in it are relative to the file."""
+    path = Path(path)
+    content = read_toml(path)
+    try:
+        known = sections()
+        unknown = next((name for name in content if name not in (*known, ADVERSARY)), None)
+        if unknown is not None or "data" not in content:
+            what = "[data] is missing" if unknown is None else f"unknown section [{unknown}]"
+            raise InputError(f"{what}; expected [data] with sensitive and [data.quasi], as in an audit.toml")
+        _check_section("data", content["data"], known["data"])
+        _require_keys("data", content["data"], [one for one in known["data"].values() if one.name != "path"])
+        return _schema(path, content["data"]), content["data"]
+    except InputError as error:
+        raise error.within(str(path)) from None
+
+
+def _schema(path: Path, options: Mapping[str, Any]) -> Schema:
     quasi = [Column.of(name, declaration, path.parent) for name, declaration in options["quasi"].items()]
-    schema = Schema(
-        quasi, options["sensitive"], options.get("weight"), options.get("person"), options.get("suppressed")
-    )
+    named = options["sensitive"] if isinstance(options["sensitive"], list) else [options["sensitive"]]
+    sensitive = [sensitive_column(item, path.parent) for item in named]
+    return Schema(quasi, sensitive, options.get("weight"), options.get("person"), options.get("suppressed"))
+
+
+def _dataset(path: Path, options: Mapping[str, Any]) -> Dataset:
+    schema = _schema(path, options)
+    return read_data(path.parent / options["path"], schema, options)
+
+
+def read_data(path: Path, schema: Schema, options: Mapping[str, Any]) -> Dataset:
+    """The records of a file, with gaps treated as the section [data] says."""
     marks = options.get("missing_values", [""])
     missing: Missing = options.get("missing", "error")
     marks = [marks] if isinstance(marks, str) else marks
-    return Dataset.from_file(path.parent / options["path"], schema, missing, marks)
+    return Dataset.from_file(path, schema, missing, marks)

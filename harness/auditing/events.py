@@ -3,6 +3,7 @@
     Probed      is the oracle what its card says, and how may its draws be paired
     Selected    who is examined, with how many draws, at which error level
     Drawn       f(D) was drawn for one purpose; the draws themselves are kept beside the journal
+    Described   metrics of the first draw of f(D)
     Watched     what early or late draws of f(D) say about one person: does f drift
     Resumed     an interrupted audit went on, after the oracle was recognised
     Chosen      who goes on to a further look
@@ -19,7 +20,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -152,6 +153,21 @@ class Drawn:
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Drawn:
         return cls(entry["purpose"], entry["question"], tuple(entry["digests"]), tuple(entry["notes"]))
+
+
+@dataclass(frozen=True)
+class Described:
+    """Metrics of the first draw of f(D), as plain data: numbers by name, no cell of the release."""
+
+    name: ClassVar = "described"
+    metrics: Mapping[str, Any]
+
+    def entry(self) -> Entry:
+        return dict(self.metrics)
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Described:
+        return cls(dict(entry))
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,10 +357,8 @@ class Closed:
         return cls(tuple(entry["doubts"]))
 
 
-Event = Probed | Selected | Drawn | Watched | Resumed | Chosen | Examined | Failed | Confirmed | Closed
-KINDS: dict[str, type[Event]] = {
-    kind.name: kind for kind in (Probed, Selected, Drawn, Watched, Resumed, Chosen, Examined, Failed, Confirmed, Closed)
-}
+Event = Probed | Selected | Drawn | Described | Watched | Resumed | Chosen | Examined | Failed | Confirmed | Closed
+KINDS: dict[str, type[Event]] = {kind.name: kind for kind in get_args(Event)}
 
 
 def to_entry(event: Event) -> Entry:

@@ -12,6 +12,7 @@ from typing import Any
 
 NUMBER, WHOLE, TEXT, TRUTH = "a number", "a whole number", "a text", "true or false"
 TEXTS, TABLE = "a text or a list of texts", "a table"
+COLUMNS = "a text, a table with a name, or a list of these"
 TEXT_OR_TABLE, ALL_OR_WHOLE = "a text or a table", '"all" or a whole number'
 WHOLE_OR_TEXT = "a whole number or a text"
 
@@ -31,7 +32,8 @@ class Option:
 
 SUBJECT = (  # what is audited, and by whom
     Option("data", "path", TEXT, "CSV, Parquet or Excel file with the records, relative to the audit.toml", True, True),
-    Option("data", "sensitive", TEXTS, "what an adversary wants to know: one column or several", True),
+    Option("data", "sensitive", COLUMNS, "what an adversary wants to know: one column or several, each its name or a "
+           'table of its name and keys: { name = "disease", values = ["flu", "cold"] }', True),
     Option("data", "quasi", TABLE, "what an adversary knows: each column with its kind or a table of its keys", True),
     Option("data", "person", TEXT, "column that says whose row it is; a person is left out with all her rows"),
     Option("data", "missing", TEXT, 'rows with gaps: "error", "drop", or "keep" a gap as a value of its own (an empty '
@@ -86,6 +88,7 @@ def is_as_expected(expected: str, value: Any) -> bool:
         TRUTH: isinstance(value, bool),
         TEXTS: isinstance(value, str) or texts,
         TABLE: isinstance(value, dict),
+        COLUMNS: all(isinstance(item, str | dict) for item in (value if isinstance(value, list) else [value])),
         TEXT_OR_TABLE: isinstance(value, str | dict),
         ALL_OR_WHOLE: value == "all" or whole,
         WHOLE_OR_TEXT: whole or isinstance(value, str),

@@ -25,6 +25,7 @@ from harness.auditing.events import (
     Chosen,
     Closed,
     Confirmed,
+    Described,
     Drawn,
     Event,
     Look,
@@ -45,6 +46,7 @@ from harness.auditing.race import next_round
 from harness.auditing.select import distinct_rows, in_random_order, schedule, select, within_budget, work_items
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial, workers_at_once
+from harness.measuring.metrics.release_metrics import MeasuredRelease, plain_metrics
 from harness.measuring.one_thread import one_thread
 from harness.measuring.samples import Samples
 from harness.vocabulary.errors import HarnessError
@@ -165,6 +167,7 @@ class _Run:
             return
         yield from self._begin(look)
         yield from self._draw_for(look)
+        yield from self._describe()
         items = work_items(self.plan, self.profile, left)
         self.latest = self._examination(look, tuple(left))
         draws, start = len(left) * look.draws, time.monotonic()
@@ -207,6 +210,16 @@ class _Run:
             self.store.save(stored_name(purpose, number), tables)
             digests = tuple(table.digest for table in tables)
             yield self._record(Drawn(purpose, number, digests, tuple(notes)))
+
+    def _describe(self) -> Iterator[Event]:
+        """Measure the first draw of f(D) that there is; none is drawn for it."""
+        first = next((drawn for drawn in self.state.drawn.values() if drawn.question == 0), None)
+        if self.state.described is not None or first is None:
+            return
+        table, data = self._tables(first.purpose, 0)[0], self.plan.questions[0].data
+        lexicons = self.readers[0].lexicons[: len(data.schema.quasi)]
+        measured = MeasuredRelease.of(table, data.schema, data, lexicons)
+        yield self._record(Described(plain_metrics(measured.metrics())))
 
     def _tables(self, purpose: str, number: int) -> tuple[Table, ...]:
         return self.store.load(stored_name(purpose, number), self.state.drawn[purpose, number].digests)

@@ -16,6 +16,7 @@ from harness.auditing.events import (
     Chosen,
     Closed,
     Confirmed,
+    Described,
     Drawn,
     Event,
     Examined,
@@ -61,6 +62,7 @@ class AuditState:
     moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
     informed: set[tuple[int, int]] = field(default_factory=set)  # adversaries and secrets with evidence about anybody
     copied: set[int] = field(default_factory=set)  # persons whose draws were copies of each other
+    described: Described | None = None
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -84,6 +86,8 @@ class AuditState:
                 self.selected = event
             case Drawn():
                 self.drawn[event.purpose, event.question] = event
+            case Described():
+                self.described = event
             case Watched():
                 self.watched[event.purpose] = event.samples
             case Chosen():

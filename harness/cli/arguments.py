@@ -90,6 +90,22 @@ def _report(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="audits:report")
 
 
+def _measure(command: argparse.ArgumentParser) -> None:
+    command.add_argument("release", type=Path, help="the released table: CSV, Parquet or Excel")
+    schema = "what its columns are: the section [data] of an audit.toml, where path may be missing"
+    command.add_argument("--schema", type=Path, required=True, metavar="FILE", help=schema)
+    command.add_argument(
+        "--original", type=Path, metavar="FILE", help="the data that was anonymized, for t, loss, truth"
+    )
+    command.add_argument("--by", metavar="COLUMNS", help="discrimination rate of every value of these: age,city")
+    partition = "TOML file that maps sensitive values to what an attacker takes them for, for --by"
+    command.add_argument("--partition", type=Path, metavar="FILE", help=partition)
+    utility = 'also how well a model predicts the sensitive column (takes a while; "mlp" as in the fourth text)'
+    command.add_argument("--utility", nargs="?", const="mlp", metavar="MODEL", help=utility)
+    command.add_argument("--json", action="store_true", help="print the metrics as JSON")
+    command.set_defaults(perform="measuring:measure")
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -120,6 +136,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "report": ("print a finished audit's report in another format", _report),
+    "measure": ("measure one released table: k, l, t, discrimination rate, loss, utility", _measure),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),

@@ -331,7 +331,7 @@ def _bind(
         untyped = column.untyped(cells.palette.tolist())
         raws = _typed(untyped, cells, where)
         known = raws if domain is None else domain
-        if secret and not column.order:
+        if secret and not column.order and not column.values:
             reading = replace(untyped, domain=_as_seen_or_rising(known))
         else:
             reading = column.reading(untyped, known)

@@ -227,7 +227,7 @@ class Reader:
     def read(self, table: Table) -> Microdata:
         """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
         require_columns(self.data.schema, table)
-        weights, notes = self._weights(table)
+        weights, notes = weights_of(self.data.schema, table)
         notes += [f"the oracle says: {note}" for note in table.notes]
         usable = np.ones(table.rows, dtype=bool) if weights is None else weights > 0
         kept = slice(None) if usable.all() else usable
@@ -242,23 +242,6 @@ class Reader:
         quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
         return Microdata(quasi, tuple(sensitive), None if weights is None else weights[kept], tuple(notes))
 
-    def _weights(self, table: Table) -> tuple[Floats | None, list[str]]:
-        """The count column, if there is one, and what to say of the columns that nobody declared."""
-        declared = self.data.schema.weight
-        if declared and declared not in table.names:
-            raise ReleaseError(f"the release has no weight column {declared!r}; {did_you_mean(declared, table.names)}")
-        extra = [name for name in table.names if name not in self.data.schema.names]
-        name = declared
-        if name is None:
-            name = next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
-        notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
-        if not name:  # "" declares that no column is a weight
-            return None, notes
-        weights = _numbers(name, table.column(name), is_declared=declared is not None)
-        if (weights <= 0).any():
-            notes.append(f"rows whose {name!r} is zero or negative are left out")
-        return weights, [f"column {name!r} is read as the weight of its row", *notes]
-
     def _sensitive_column(self, lexicon: Lexicon, table: Table) -> Codes:
         """Each row's position in the domain of a sensitive column; -1 where the cell is suppressed."""
         column = _without_gaps(table.column(lexicon.name))
@@ -269,8 +252,31 @@ class Reader:
         return positions[column.codes] if len(positions) else column.codes
 
     def _quasi_column(self, lexicon: Lexicon, table: Table, kept: Any) -> CellIds:
-        column = _without_gaps(table.column(lexicon.name))
-        return CellIds(lexicon, lexicon.ids(column), column.codes[kept])
+        return cell_ids(lexicon, table.column(lexicon.name), kept)
+
+
+def cell_ids(lexicon: Lexicon, cells: Cells, kept: Any = slice(None)) -> CellIds:
+    """A released quasi-identifier, read; only the rows that are `kept`."""
+    column = _without_gaps(cells)
+    return CellIds(lexicon, lexicon.ids(column), column.codes[kept])
+
+
+def weights_of(schema: Schema, table: Table) -> tuple[Floats | None, list[str]]:
+    """The count column, if there is one, and what to say of the columns that nobody declared."""
+    declared = schema.weight
+    if declared and declared not in table.names:
+        raise ReleaseError(f"the release has no weight column {declared!r}; {did_you_mean(declared, table.names)}")
+    extra = [name for name in table.names if name not in schema.names]
+    name = declared
+    if name is None:
+        name = next((name for name in extra if name.lower() in WEIGHT_NAMES), None)
+    notes = [f"the release adds column {other!r}, which the data did not have" for other in extra if other != name]
+    if not name:  # "" declares that no column is a weight
+        return None, notes
+    weights = _numbers(name, table.column(name), is_declared=declared is not None)
+    if (weights <= 0).any():
+        notes.append(f"rows whose {name!r} is zero or negative are left out")
+    return weights, [f"column {name!r} is read as the weight of its row", *notes]
 
 
 def require_clear_signs(data: Dataset) -> None:

@@ -35,7 +35,7 @@ class Column:
     edge: Literal["left", "right"] = "right"  # the end of a bin that belongs to it
     min: float | None = None  # the least number there may be, if it is not that of D
     max: float | None = None  # the greatest, likewise
-    values: tuple[str, ...] = ()  # all that a category column may hold, if it is not what D holds
+    values: tuple[str, ...] = ()  # all values of a category there may be, if D need not have them all
 
     @classmethod
     def of(cls, name: str, declaration: object, base: Path = Path()) -> Column:
@@ -66,9 +66,10 @@ class Column:
             raise InputError(f"column {self.name!r}: kind {self.kind!r} is not known; {hint}")
         self._require("order", isinstance(self.order, tuple), "a list of values, lowest first")
         self._require("order", len(set(self.order)) == len(self.order), "a list without repeated values")
-        self._require("values", isinstance(self.values, tuple), "a list of values")
+        self._require("values", isinstance(self.values, tuple), "a list of texts")
         self._require("values", len(set(self.values)) == len(self.values), "a list without repeated values")
-        self._require("values", not self.values or self.kind == "category", "given for a category column only")
+        self._require("values", not self.values or self.kind == "category", "given for a category alone")
+        self._require("values", not (self.values and self.order), "given without `order`, which lists the values too")
         self._require("notation", self.notation is None or isinstance(self.notation, str), "a text")
         self._require("points", isinstance(self.points, bool), "true or false")
         if self.kind == "ordered" and not self.order and self.hierarchy is None:
@@ -152,7 +153,7 @@ class Column:
         summary: dict[str, Any] = {"kind": self.kind}
         if self.hierarchy is not None:
             summary["hierarchy"] = {name: sorted(leaves) for name, leaves in self.hierarchy.nodes.items()}
-        summary |= {key: list(value) for key in ("order", "values") if (value := getattr(self, key))}
+        summary |= {key: list(listed) for key in ("order", "values") if (listed := getattr(self, key))}
         summary |= {key: value for key in ("notation", "closed", "points", "bins") if (value := getattr(self, key))}
         summary |= {key: value for key in ("min", "max") if (value := getattr(self, key)) is not None}
         if self.edges:
@@ -182,7 +183,7 @@ class Column:
         return replace(reading, domain=self._in_order(raws), least=self.min, greatest=self.max)
 
     def _in_order(self, raws: Sequence[Raw]) -> tuple[Raw, ...]:
-        """The domain: by the declared order, values or the hierarchy's leaves where there are any, else sorted."""
+        """The domain: by the declared order or the hierarchy's leaves where there is one, else sorted."""
         order: Sequence[str] = self.order or self.values
         if not order and self.hierarchy is not None and self.kind in ("category", "ordered"):
             order = self.hierarchy.leaves(self.hierarchy.root)
@@ -190,24 +191,24 @@ class Column:
             return tuple(sorted(set(raws), key=lambda raw: (raw != MISSING, raw)))
         missing = sorted(set(raws) - set(order) - {MISSING}, key=str)
         if missing:
+            listed = "values" if self.values else "order"
             raise InputError(
-                f"raw value {missing[0]!r} is not in its declared {'order' if self.order else 'values'}; "
-                f"{did_you_mean(str(missing[0]), order)}"
+                f"raw value {missing[0]!r} is not in its declared {listed}; {did_you_mean(str(missing[0]), order)}"
             )
         return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
 
 
-def _secret_column(item: object) -> Column:
-    """A sensitive column: its name, a table with its name and other keys, or a Column."""
-    if isinstance(item, Mapping) and "name" in item:
-        return Column.of(str(item["name"]), {key: value for key, value in item.items() if key != "name"})
-    return item if isinstance(item, Column) else Column(_name(item))
-
-
-def _name(item: object) -> str:
+def sensitive_column(item: object, base: Path = Path()) -> Column:
+    """A sensitive column from its name, or from a table of its name and what is declared of it."""
+    if isinstance(item, Column):
+        return item
     if isinstance(item, str | int) and not isinstance(item, bool):
-        return str(item)
-    raise InputError(f"sensitive must name one column or several, not {item!r:.80}")
+        return Column(str(item))
+    if isinstance(item, Mapping) and isinstance(item.get("name"), str):
+        return Column.of(item["name"], {key: value for key, value in item.items() if key != "name"}, base)
+    raise InputError(
+        f"sensitive must name one column or several, or be a table with a name and values or an order, not {item!r:.80}"
+    )
 
 
 def _texts(suppressed: str | Sequence[str]) -> tuple[str, ...]:
@@ -246,7 +247,7 @@ class Schema:
     def __init__(
         self,
         quasi: Mapping[str, object] | Sequence[Column],
-        sensitive: str | Mapping[str, object] | Sequence[str | Mapping[str, object] | Column],
+        sensitive: str | Mapping[str, object] | Sequence[str | Column | Mapping[str, object]],
         weight: str | None = None,
         person: str | None = None,
         suppressed: str | Sequence[str] | None = None,
@@ -258,7 +259,7 @@ class Schema:
         else:
             raise InputError(f'quasi must map each column to its kind, such as {{"age": "number"}}, not {quasi!r:.80}')
         wanted = list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]
-        secrets = tuple(_secret_column(item) for item in wanted)
+        secrets = tuple(map(sensitive_column, wanted))
         object.__setattr__(self, "quasi", columns)
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)

@@ -59,8 +59,18 @@ def is_typed(path: Path) -> bool:
     return kind_of_file(path) in (*PARQUET, *EXCEL)
 
 
+def released_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """A released table with all its columns, the named ones among them; the cells of a CSV file as they are printed."""
+    return _whole_typed_frame(path, columns) if is_typed(path) else _whole_csv_frame(path, columns)[0]
+
+
 def typed_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """Some columns of a Parquet file, or of the first sheet of an Excel file."""
+    return _whole_typed_frame(path, columns)[list(columns)]
+
+
+def _whole_typed_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """All columns, the named ones among them."""
     is_excel = kind_of_file(path) in EXCEL
     form, extra, package = ("Excel", "excel", "openpyxl") if is_excel else ("Parquet", "parquet", "pyarrow")
     try:
@@ -73,7 +83,7 @@ def typed_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
         words = (isinstance(error, OSError) and error.strerror) or message_of(error)
         raise InputError(f"{path}: cannot be read as {form}: {words}") from None
     require_columns(columns, [str(name) for name in frame.columns], f"{path}: the table")
-    return frame.set_axis([str(name) for name in frame.columns], axis=1)[list(columns)]
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 
 def _parquet(path: Path) -> pd.DataFrame:
@@ -97,6 +107,13 @@ def csv_frame(
     path: Path, columns: Sequence[str], missing_values: Sequence[str]
 ) -> tuple[pd.DataFrame, Source]:  # fmt: skip
     """Some columns of a CSV file as text, gaps as None, and its lines; the delimiter is the one that finds them."""
+    frame, mark = _whole_csv_frame(path, columns)
+    frame = frame[list(columns)].astype(object)
+    return frame.mask(frame.isin(list(missing_values)), None), _lines(path, mark, len(frame))
+
+
+def _whole_csv_frame(path: Path, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
+    """All columns of a CSV file as text, the named ones among them, and its delimiter."""
     if kind_of_file(path) in NOT_READ:
         raise InputError(f"{path}: {kind_of_file(path)} files are not read; save the table as CSV, Parquet or .xlsx")
     try:
@@ -123,8 +140,7 @@ def csv_frame(
         raise InputError(f"{path}: cannot be decompressed: {message_of(error)}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    frame = frame[list(columns)].astype(object)
-    return frame.mask(frame.isin(list(missing_values)), None), _lines(path, mark, len(frame))
+    return frame, mark
 
 
 def _lines(path: Path, mark: str, rows: int) -> Source:

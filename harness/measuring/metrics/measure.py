@@ -1,0 +1,79 @@
+"""`harness.metrics`: from what a user gives to the metrics of a release.
+
+Columns may be declared (a mapping, as everywhere) or only named (a list). What is only named is read as far as that
+is possible: numbers where the original has numbers, else categories; a cell that then cannot be read leaves the
+metrics of its column unmeasured, while a declared column with such a cell is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from harness.measuring.features import Encoder
+from harness.measuring.metrics.release_metrics import MeasuredRelease, measurable_lexicons
+from harness.measuring.metrics.secrets import Plain
+from harness.measuring.metrics.utility import ENCODER, utility_of
+from harness.vocabulary.dataset import Dataset
+from harness.vocabulary.errors import InputError, ReleaseError
+from harness.vocabulary.release import as_release, require_columns
+from harness.vocabulary.schema import Column, Schema
+from harness.vocabulary.table import Table
+
+
+def metrics(
+    df: pd.DataFrame,
+    quasi: Mapping[str, Any] | Sequence[str] | Sequence[Column],
+    sensitive: str | Mapping[str, Any] | Sequence[str | Column | Mapping[str, Any]],
+    original: pd.DataFrame | None = None,
+    *,
+    weight: str | None = None,
+    suppressed: str | Sequence[str] | None = None,
+    utility: Any = None,
+    encoder: str | Mapping[str, Any] | Encoder = ENCODER,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Metrics of a released table: k, ℓ, t, discrimination rates, information loss, untrue cells.
+
+    Classes are rows with the same quasi-identifiers as printed. `original` is the data that was anonymized. With
+    `utility`, a model ("mlp", "logistic", any scikit-learn classifier), also how well the release predicts its
+    sensitive column, cross-validated on features of `encoder`. What is not measured is None, and `notes` says why.
+    """
+    if not isinstance(df, pd.DataFrame):
+        raise InputError(f"the release must be a DataFrame, not a {type(df).__name__}")
+    only_named = not isinstance(quasi, Mapping) and all(isinstance(name, str) for name in quasi)
+    columns = _named(quasi, original) if only_named else quasi
+    schema = Schema(columns, sensitive, weight, suppressed=suppressed)  # type: ignore[arg-type]
+    release = _table(df, schema)
+    data = None if original is None else Dataset.from_frame(original, schema, missing="keep")
+    measured = MeasuredRelease.of(
+        release, schema, data, measurable_lexicons(release, schema, data) if only_named else None
+    )
+    return measure(measured, utility, encoder, seed)
+
+
+def measure(
+    measured: MeasuredRelease, utility: Any = None, encoder: str | Mapping[str, Any] | Encoder = ENCODER, seed: int = 0
+) -> Plain:
+    """All metrics of a release that was read."""
+    found = measured.metrics()
+    return {**found, "utility": None if utility is None else utility_of(measured, utility, encoder, seed)}
+
+
+def _named(quasi: Any, original: pd.DataFrame | None) -> list[Column]:
+    if isinstance(quasi, str):
+        raise InputError(f"quasi must be a list of columns, or map each to its kind, not {quasi!r}")
+    numbers = () if original is None else tuple(original.select_dtypes("number").columns)
+    return [Column(name, "number" if name in numbers else "category") for name in quasi]
+
+
+def _table(df: pd.DataFrame, schema: Schema) -> Table:
+    release = as_release(df)
+    assert isinstance(release, Table)
+    try:
+        require_columns(schema, release)
+    except ReleaseError as error:
+        raise InputError(str(error)) from None
+    return release
