@@ -61,11 +61,8 @@ def glossary_page() -> str:
 
 
 def _commands() -> str:
-    parser = arguments.parser()
-    (commands,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
-    parsers = {"harness": parser, **{f"harness {name}": each for name, each in commands.choices.items()}}
     parts: list[str] = []
-    for name, each in parsers.items():
+    for name, each in arguments.all_parsers(arguments.parser(), "harness"):
         parts += [f"## {name}\n", code(_help(each))]
     return "\n".join(parts)
 

@@ -30,10 +30,11 @@ ORDER = [
     "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
-    "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
+    "glossary", "render", "report", "progress", "synthetic_census", "github_job", "analysis", "api", "demo", "testing",
+    "strategies", "cli", "pytest_plugin",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
-KNOW_THE_ORACLES = {"api", "demo", "cli"}
+KNOW_THE_ORACLES = {"api", "demo", "testing", "cli", "pytest_plugin"}
 
 PUBLIC = {
     "Adversary", "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy",

@@ -45,9 +45,7 @@ def test_every_section_of_audit_toml_is_in_the_reference() -> None:
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
-    parser = arguments.parser()
-    (commands,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
-    return {"harness": parser, **{f"harness {name}": each for name, each in commands.choices.items()}}
+    return dict(arguments.all_parsers(arguments.parser(), "harness"))
 
 
 def test_every_command_is_in_the_reference() -> None:

@@ -78,6 +78,7 @@ class Verdict:
         confidence: by the certificate of a random sample, or by a count where everybody was examined. One of them may
         have been found.
         """
+        __tracebackhide__ = True  # pytest then shows the line of the test, not this one
         if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
             raise InputError(f"share must be a number between 0 and 1, not {share!r}")
         if self.outcome is Outcome.HOLDS or (share is not None and self._certified_share <= share):

@@ -31,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.debug:
             traceback.print_exception(error)
         tell(f"error {code_of(error)}: {error}")
+        from harness.github_job import show_error  # when it is needed: `harness --help` should answer at once
+
+        show_error(f"harness: error {code_of(error)}", str(error))
         if error.log is not None:
             tell(f"what the anonymizer printed and raised is in {error.log} (it may hold raw rows)")
         tell(f"what {code_of(error)} means: harness explain {code_of(error)}")

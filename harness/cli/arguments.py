@@ -6,7 +6,7 @@ Imports no command: those are loaded when they are performed, so that `harness -
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.render import RENDERERS
@@ -14,8 +14,9 @@ from harness.render import RENDERERS
 SHELLS = ("bash", "zsh", "fish")
 EXIT_CODES = (
     "Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted. Those of "
-    "a verdict are of `run`. `verify` ends with 0 if the evidence is intact, whatever the verdict, and with 2 if it is "
-    "not; the other commands end with 0 when they did what was asked."
+    "a verdict are of `run`. `baseline compare` ends with 1 if something is worse than it was. `verify` ends with 0 if "
+    "the evidence is intact, whatever the verdict, and with 2 if it is not; the other commands end with 0 when they "
+    "did what was asked."
 )
 
 
@@ -35,6 +36,15 @@ def parser() -> argparse.ArgumentParser:
         add_arguments(command)  # harness run --debug as well as harness --debug run
         command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return whole
+
+
+def all_parsers(whole: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command by its whole name, such as `harness baseline save`; for the manual."""
+    yield name, whole
+    for each in whole._actions:
+        if isinstance(each, argparse._SubParsersAction):
+            for word, command in each.choices.items():
+                yield from all_parsers(command, f"{name} {word}")
 
 
 class _Version(argparse.Action):
@@ -106,6 +116,37 @@ def _measure(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="measuring:measure")
 
 
+def _baseline(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Exit codes of compare: 0 if nothing is worse by more than chance, 1 if something is and is not accepted. "
+        "Persons are compared if there is a key: in the environment variable HARNESS_BASELINE_KEY or the file of --key."
+    )
+    actions = command.add_subparsers(required=True, metavar="action")
+    save = actions.add_parser("save", help="write what an audit found to a file that is checked in")
+    _baseline_audit(save, "baselines:save")
+    save.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="the baseline; others in it stay"
+    )
+    compare = actions.add_parser("compare", help="say what got better or worse since the baseline")
+    accept = actions.add_parser("accept", help="let a known finding pass until a date")
+    for action, perform in ((compare, "baselines:compare"), (accept, "baselines:accept")):
+        _baseline_audit(action, perform)
+        action.add_argument("baseline", type=Path, metavar="FILE", help="the baseline")
+    accept.add_argument("finding", metavar="NAME", help="as compare prints it; * stands for any part, as in 'person/*'")
+    accept.add_argument("--reason", required=True, help="why; it is kept in the file")
+    accept.add_argument("--until", required=True, metavar="DATE", help="the last day it passes, such as 2027-01-31")
+
+
+def _baseline_audit(action: argparse.ArgumentParser, perform: str) -> None:
+    audit = "the --out folder of a run, its report.json, or an audit.toml, which is run first"
+    action.add_argument("audit", type=Path, metavar="DIR|AUDIT", help=audit)
+    action.add_argument("--name", default="audit", help="name of the audit in the file, which may hold several (audit)")
+    action.add_argument("--key", type=Path, metavar="FILE", help="file with the key of the digests of persons")
+    action.add_argument("--check", type=Path, metavar="FILE", help="check.json with the outcomes of laws")
+    action.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    action.set_defaults(perform=perform)
+
+
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
@@ -118,6 +159,37 @@ def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("--key", type=Path, help="PEM key of that certificate")
     command.add_argument("--client-ca", type=Path, help="PEM certificate that signed those of the callers (mutual TLS)")
     command.set_defaults(perform="serving:serve")
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Exit codes: 0 if no law is broken, 1 if one is, 4 if one could not be judged and --inconclusive=fail. "
+        "Claims: k, l, t, noise_epsilon, epsilon, deterministic, seedable, keeps_rows, keeps_sensitive."
+    )
+    command.add_argument("address", help="the anonymizer: python:module:function, cmd:…, https://…, reference:mondrian")
+    schema = "the columns and their domains, or a sample of real rows: the section [data] of an audit.toml"
+    command.add_argument("--schema", type=Path, required=True, metavar="FILE", help=schema)
+    claim = "what the anonymizer is said to do: k=3; may be repeated"
+    command.add_argument("--claim", action="append", default=[], metavar="NAME=VALUE", help=claim)
+    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="for the anonymizer: k=5")
+    command.add_argument("--law", action="append", default=[], metavar="NAME", help="check this law only; repeatable")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="another number asks other tables (0)")
+    command.add_argument("--budget-calls", type=int, default=300, metavar="N", help="calls of the anonymizer (300)")
+    command.add_argument("--max-time", type=float, default=60.0, metavar="SECONDS", help="time of the whole check (60)")
+    command.add_argument("--max-failures", type=int, metavar="N", help="stop after so many broken laws")
+    command.add_argument("--report", default="", metavar="FORMATS", help="files to write: json,junit,sarif,md,html")
+    command.add_argument("--report-dir", type=Path, default=Path(), metavar="DIR", help="folder for them (.)")
+    inconclusive = "whether a law that could not be judged fails the check (warn)"
+    command.add_argument("--inconclusive", choices=["warn", "fail"], default="warn", help=inconclusive)
+    command.add_argument("--json", action="store_true", help="print check.json instead of the table")
+    command.set_defaults(perform="checking:check")
+
+
+def _replay(command: argparse.ArgumentParser) -> None:
+    command.epilog = "Exit codes: 0 if all cases are fixed, 1 if one still fails, 3 if one could not be asked."
+    cases = "cases that `harness check` kept (all of .harness)"
+    command.add_argument("cases", type=Path, nargs="*", metavar="FILE", help=cases)
+    command.set_defaults(perform="checking:replay")
 
 
 def _explain(command: argparse.ArgumentParser) -> None:
@@ -137,7 +209,10 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "report": ("print a finished audit's report in another format", _report),
     "measure": ("measure one released table: k, l, t, discrimination rate, loss, utility", _measure),
+    "baseline": ("compare an audit with an earlier one that is kept in the repository", _baseline),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
+    "check": ("try an anonymizer on generated tables: which laws does it keep", _check),
+    "replay": ("try again the tables that broke a law", _replay),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),
 }

@@ -18,6 +18,8 @@ from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
+from harness.github_job import print_result, show_outcomes
+from harness.render.outcomes import outcomes_of_report
 from harness.render.text import counted
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError, JournalError
@@ -43,7 +45,7 @@ def plan(chosen: argparse.Namespace) -> int:
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     with oracle_log(None) as log:
-        oracle = oracles.open_with(file.address, _options(file), child_settings(log))
+        oracle = open_oracle(file, log)
         with closing(oracle):
             executor = choose_executor(file.workers, in_process=oracle.card.in_process)
             print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
@@ -59,25 +61,35 @@ def run(chosen: argparse.Namespace) -> int:
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.audit")
-    options = _options(file)
-    oracle = oracles.open_with(file.address, options, child_settings(out / LOG))
-    workers = file.workers if chosen.workers is None else chosen.workers
-    source = {"address": file.address, "options": oracles.options_of_identity(options)}
     start = time.monotonic()
     try:
+        oracle = open_oracle(file, out / LOG)
+        workers = file.workers if chosen.workers is None else chosen.workers
         report = run_audit(
-            file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal
-        )
+            file.plan, oracle, workers, out=out, source=source_of(file), progress=not chosen.quiet,
+            reveal=chosen.reveal,
+        )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
         raise
-    print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
+    print_result(report.to_json() if chosen.json else report.summary() + "\n", is_json=chosen.json)
+    show_outcomes(outcomes_of_report(report.plain))
     if not chosen.quiet:
         number = counted(len(report.findings), "finding")
         tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
         _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
+
+
+def open_oracle(file: AuditFile, log: Path) -> Oracle:
+    """The oracle of an audit.toml."""
+    return oracles.open_with(file.address, _options(file), child_settings(log))
+
+
+def source_of(file: AuditFile) -> dict[str, Any]:
+    """What tells the oracle of an audit.toml from another one, for the journal."""
+    return {"address": file.address, "options": oracles.options_of_identity(_options(file))}
 
 
 def _tell_what_is_kept(file: Path, out: Path) -> None:

@@ -42,8 +42,9 @@ def _commands() -> Iterator[tuple[str, Completed]]:
 
 
 def _completed(text: str, parser: argparse.ArgumentParser) -> Completed:
-    named = [each for each in parser._actions if each.option_strings and each.help != argparse.SUPPRESS]
-    positional = [each for each in parser._actions if not each.option_strings]
+    actions = [*_actions(parser)]
+    named = [each for each in actions if each.option_strings and each.help != argparse.SUPPRESS]
+    positional = [each for each in actions if not each.option_strings]
     words = [str(choice) for each in [*named, *positional] for choice in each.choices or ()]
     if any(each.dest == "words" for each in positional):
         words += [*(term.slug for term in TERMS), *(known.code for known in ERROR_CODES)]
@@ -54,6 +55,15 @@ def _completed(text: str, parser: argparse.ArgumentParser) -> Completed:
         tuple(words),
         any(each.type is Path for each in positional),
     )
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """The arguments of a command, and of the actions that it has."""
+    for each in parser._actions:
+        yield each
+        if isinstance(each, argparse._SubParsersAction):
+            for inner in each.choices.values():
+                yield from _actions(inner)
 
 
 def _bash(commands: Mapping[str, Completed]) -> str:

@@ -39,10 +39,33 @@ def _json(report: Plain) -> str:
     return json.dumps(report, allow_nan=False) + "\n"
 
 
+def _junit(report: Plain) -> str:
+    from harness.render.junit import junit
+    from harness.render.outcomes import outcomes_of_report
+
+    return junit(outcomes_of_report(report))
+
+
+def _sarif(report: Plain) -> str:
+    from harness.render.outcomes import outcomes_of_report
+    from harness.render.sarif import sarif
+
+    return sarif(outcomes_of_report(report))
+
+
+def _badge(report: Plain) -> str:
+    from harness.render.badge import badge
+
+    return badge(report)
+
+
 RENDERERS: dict[str, Renderer] = {
     "text": Renderer("the summary of one screen", _text),
     "details": Renderer("all numbers, notices and assumptions", _details),
     "json": Renderer("the content of report.json", _json),
+    "junit": Renderer("test results for CI servers, as JUnit XML", _junit),
+    "sarif": Renderer("alerts for code hosts, as SARIF 2.1.0", _sarif),
+    "badge": Renderer("the verdict as an endpoint file of shields.io", _badge),
 }
 
 

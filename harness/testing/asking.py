@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from harness.strategies import Row
+from harness.testing.generating import Row
 from harness.testing.domains import Domains
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset

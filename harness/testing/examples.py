@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.strategies import UNUSUAL, Row
+from harness.testing.generating import UNUSUAL, Row
 from harness.testing.asking import Rows
 from harness.testing.claims import Claims
 from harness.testing.domains import Cell, Domain, Domains

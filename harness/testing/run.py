@@ -20,7 +20,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as with_seed
 
-from harness.strategies import rows as generated_rows
+from harness.testing.generating import rows as generated_rows
 from harness.testing.asking import OutOfBudget, Rows, Session
 from harness.testing.chance_laws import CHANCE_LAWS
 from harness.testing.claims import Claims

@@ -111,7 +111,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         "E212", "The address of an oracle, or one of its options, is wrong", InputError,
-        ("oracles", "oracles.clients", "oracles.middleware"),
+        ("oracles", "oracles.clients", "oracles.middleware", "harness.cli.option_words"),
         "The scheme of the address is not known, an option does not belong to it, or a value of an option cannot be "
         "used.",
         "The reference of oracles lists every address with its options.",
@@ -156,6 +156,13 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "E219", "There is nothing to explain under this name", InputError, ("harness.cli.explaining",),
         "`harness explain` knows the terms of the output and the codes of errors.",
         "`harness explain` without a name lists all of them.",
+    ),
+    ErrorCode(
+        "E220", "A baseline cannot be used", InputError, ("harness.analysis", "harness.cli.baselines"),
+        "The file of a baseline cannot be read or written, was edited so that it makes no sense, belongs to another "
+        "audit (claim, data, adversaries), its key is missing or another one, or the finding to accept is not there.",
+        "`harness baseline compare` prints the names of findings. Save a new baseline where the audit itself changed, "
+        "and review the difference.",
     ),
     ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,

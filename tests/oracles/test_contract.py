@@ -1,13 +1,14 @@
-"""Every transport leads to the same anonymizer: the laws of an oracle, stated once and held by every transport.
+"""Every transport leads to the same anonymizer, and every oracle keeps the contract that is shipped.
 
-Real processes and real servers on loopback; what each transport must give is what the callable itself gives.
+The laws of any oracle are those of harness.testing.contract, collected here under the same names and run on every
+transport and every reference anonymizer. What is stated in this file compares transports: real processes and real
+servers on loopback, and what each must give is what the callable itself gives.
 """
 
 import io
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +20,15 @@ import pytest
 
 import harness
 import oracles
+from harness.testing import contract
+from harness.testing.contract import (
+    content,
+)
+from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import OracleError
-from harness.vocabulary.oracle import Ask, Oracle, Release
+from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.table import Table
-from harness.vocabulary.values.atoms import cell_text, number
 from oracles.clients.local import Local
 from oracles.serve import grpc as grpc_kit
 from oracles.serve import http as http_kit
@@ -35,9 +40,7 @@ from tests.oracles.filters import (
     Known,
     dataset,
     named,
-    noisy,
     people,
-    travelled,
 )
 from tests.oracles.servers import Request, serving
 
@@ -125,26 +128,32 @@ def opened(transport: Transport, name: str) -> Iterator[Oracle]:
             oracle.close()
 
 
+SHIPPED = [
+    pytest.param((transport, name), id=f"{name}-{transport.__name__}")
+    for transport, names in (
+        *((each, ("noisy", "decades")) for each in MICRODATA),
+        *((each, (*REFERENCE, PREDICTING)) for each in (local, *PROTOCOL)),
+    )
+    for name in names
+]
+
+
+@pytest.fixture(params=SHIPPED)
+def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
+    """Every transport that leads to every anonymizer, for the shipped laws."""
+    transport, name = request.param
+    with opened(transport, name) as open_oracle:
+        yield open_oracle
+
+
+@pytest.fixture(scope="module")
+def oracle_data() -> Dataset:
+    """Every kind of cell, with quotes, commas and umlauts."""
+    return DATA
+
+
 def every(transports: list[Transport]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("transport", transports, ids=lambda transport: transport.__name__)
-
-
-def content(releases: Iterable[Release]) -> list[Any]:
-    """What releases hold, whatever the types of their cells."""
-    return [_content(release) for release in releases]
-
-
-def _content(release: Release) -> Any:
-    if isinstance(release, Predictions):
-        return release.rows.tolist()
-    assert isinstance(release, Table)
-    columns = zip(release.names, release.columns, strict=True)
-    return {name: [_meant(cell_text(cell)) for cell in cells.values().tolist()] for name, cells in columns}
-
-
-def _meant(text: str) -> Any:
-    value = number(text)
-    return text if value is None else value
 
 
 ASKS = [
@@ -230,34 +239,6 @@ def test_every_transport_says_whether_it_can_be_seeded(transport: Transport) -> 
         assert (oracle.card.seedable, oracle.card.randomized) == (False, None)
 
 
-@every(MICRODATA)
-def test_every_transport_may_be_used_by_many_threads(transport: Transport) -> None:
-    asks = [Ask(DATA, drop=(row, row + 9), seed=row) for row in range(4)]
-    with opened(transport, "noisy") as oracle, ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda ask: content(oracle.answer(ask)), asks))
-    assert answers == [content(Local(noisy).answer(ask)) for ask in asks]
-
-
-@every(MICRODATA)
-def test_every_transport_travels_by_recipe(transport: Transport) -> None:
-    with opened(transport, "noisy") as oracle:
-        copy = travelled(oracle)
-        try:
-            assert copy.card == oracle.card
-            assert content(copy.answer(ASKS[1])) == content(Local(noisy).answer(ASKS[1]))
-        finally:
-            copy.close()
-
-
-@every(MICRODATA)
-def test_an_answer_that_is_not_read_to_its_end_spoils_nothing(transport: Transport) -> None:
-    with opened(transport, "noisy") as oracle:
-        half: Any = iter(oracle.answer(ASKS[1]))
-        next(half)
-        half.close()
-        assert content(oracle.answer(ASKS[0])) == content(Local(noisy).answer(ASKS[0]))
-
-
 @every(PROTOCOL)
 def test_predictions_arrive_bit_for_bit(transport: Transport) -> None:
     about = DATA.record(3).quasi
@@ -285,3 +266,9 @@ def test_an_anonymizer_that_fails_is_told_and_not_asked_again(transport: Transpo
         assert not caught.value.retryable
         good = replace(ask, about=DATA.record(3).quasi)
         assert len(list(oracle.answer(good))) == 1
+
+
+def test_every_law_of_the_shipped_contract_is_run_here() -> None:
+    laws = {name for name in vars(contract) if name.startswith("test_")}
+    assert laws <= set(globals())
+    assert len(laws) >= 10

@@ -1,0 +1,200 @@
+"""Whether an audit is worse than its baseline by more than chance. Knows baselines, no disk, clock or oracle.
+
+Limits decide, never estimates: a number is worse where the least it can be is more than the most it was. Both audits
+keep their limits with their confidence, so that an unchanged anonymizer is called worse no more often than the two
+error levels together (10 % at a confidence of 95 %); where nothing is random, never.
+
+1. `require_comparable`: the same claim, data, distances, adversaries and secrets.
+2. `changes`: every finding of both, with its direction.
+3. `compare_with_baseline`: what fails, what is accepted, and which acceptance has expired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
+
+from harness.analysis.baseline import OUTCOMES, AuditBaseline, Metric, PairBaseline
+from harness.analysis.baseline_file import Acceptance
+from harness.analysis.interval import Interval
+from harness.vocabulary.errors import InputError
+
+Direction = Literal["worse", "better", "same", "known", "changed"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A finding by its name, and what became of it."""
+
+    finding: str  # such as largest/tf-tf-bernoulli/occupation
+    direction: Direction  # known: as bad as it was
+    before: str
+    after: str
+    now: Interval | None = None  # where it is a number
+
+    def __str__(self) -> str:
+        return f"{self.finding}: {self.before} → {self.after}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A change for the worse, or a known finding, with the acceptance that is about it."""
+
+    change: Change
+    acceptance: Acceptance | None
+    fails: bool
+    reason: str  # why it fails, or does not
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What became of an audit since its baseline."""
+
+    audit: str
+    judged: tuple[Judged, ...]
+    better: tuple[Change, ...]
+    changed: tuple[Change, ...]  # neither better nor worse is proven
+    same: int
+    unused: tuple[Acceptance, ...]  # of findings that are not there any more
+    not_compared: int  # persons that only one side has
+
+    @property
+    def failing(self) -> tuple[Judged, ...]:
+        return tuple(one for one in self.judged if one.fails)
+
+
+def compare_with_baseline(
+    name: str, before: AuditBaseline, after: AuditBaseline, accepted: Sequence[Acceptance], today: date
+) -> Comparison:
+    """What became of the audit of this name since its baseline."""
+    require_comparable(before, after)
+    found = list(changes(before, after))
+    mine = {one.finding: one for one in accepted if one.audit == name}
+    judged = [
+        _judged(change, mine.get(change.finding), today) for change in found if change.direction in ("worse", "known")
+    ]
+    named = {one.change.finding for one in judged}
+    return Comparison(
+        audit=name,
+        judged=tuple(judged),
+        better=tuple(change for change in found if change.direction == "better"),
+        changed=tuple(change for change in found if change.direction == "changed"),
+        same=sum(change.direction == "same" for change in found),
+        unused=tuple(one for one in mine.values() if one.finding not in named),
+        not_compared=sum(_unmatched(before.results[pair], after.results[pair]) for pair in before.results),
+    )
+
+
+def _judged(change: Change, acceptance: Acceptance | None, today: date) -> Judged:
+    if acceptance is None:
+        known = change.direction == "known"
+        return Judged(change, None, not known, "as in the baseline" if known else "worse than the baseline")
+    if acceptance.until < today:
+        reason = f"accepted only until {acceptance.until}, which has passed: {acceptance.reason}"
+        return Judged(change, acceptance, True, reason)
+    if change.now is not None and acceptance.at_most is not None and change.now.lower > acceptance.at_most:
+        reason = f"accepted up to {acceptance.at_most:.4g}, and worse than that: {acceptance.reason}"
+        return Judged(change, acceptance, True, reason)
+    return Judged(change, acceptance, False, f"accepted until {acceptance.until}: {acceptance.reason}")
+
+
+def require_comparable(before: AuditBaseline, after: AuditBaseline) -> None:
+    """Numbers of another claim, other data or other adversaries say nothing about a change of the anonymizer."""
+    distances = [
+        (name, one.distance, after.results[name].distance)
+        for name, one in before.results.items()
+        if name in after.results
+    ]
+    both_keyed = before.data_digest is not None and after.data_digest is not None
+    different: list[tuple[str, Any, Any]] = [
+        ("the claim", dict(before.claim), dict(after.claim)),
+        ("the number of rows", before.rows, after.rows),
+        ("the number of persons", before.population, after.population),
+        ("the list of adversaries and secrets", sorted(before.results), sorted(after.results)),
+        *((f"the distance of {name}", old, new) for name, old, new in distances),
+        *([("the digest of the data", before.data_digest, after.data_digest)] if both_keyed else []),
+    ]
+    for what, old, new in different:
+        if old != new:
+            raise InputError(
+                f"the baseline is of another audit: {what} was {old} and is {new}; compare with the same audit, or "
+                "save a new baseline and review it"
+            )
+
+
+def changes(before: AuditBaseline, after: AuditBaseline) -> Iterator[Change]:
+    """Every finding that both have, or that is new and bad."""
+    for name, old in before.results.items():
+        yield from _pair_changes(name, old, after.results[name])
+    for name, metric in before.metrics.items():
+        if name in after.metrics:
+            yield _metric_change(name, metric, after.metrics[name])
+    for name in sorted({*before.laws, *after.laws}):
+        yield _law_change(name, before.laws, after.laws)
+
+
+def _pair_changes(name: str, before: PairBaseline, after: PairBaseline) -> Iterator[Change]:
+    yield _outcome_change(f"claim/{name}", before.outcome, after.outcome)
+    for what in ("largest", "mean", "reaching"):
+        old, new = getattr(before, what), getattr(after, what)
+        if old is not None and new is not None:
+            yield _number_change(f"{what}/{name}", old, new)
+    for digest, new in (after.persons or {}).items():
+        old = _person(before, digest)
+        if old is not None:
+            yield _number_change(f"person/{digest}/{name}", old, new)
+
+
+def _person(result: PairBaseline, digest: str) -> Interval | None:
+    """What is known of a person: limits of her own, or the one of all that are not listed."""
+    if result.persons is None:
+        return None
+    if digest in result.persons:
+        return result.persons[digest]
+    return None if result.others_at_most is None else Interval(0.0, result.others_at_most)
+
+
+def _unmatched(before: PairBaseline, after: PairBaseline) -> int:
+    """Persons that only one side lists, where every person should be listed by both."""
+    if before.persons is None or after.persons is None or before.others_at_most is not None:
+        return 0
+    return len(set(before.persons) ^ set(after.persons))
+
+
+def _number_change(finding: str, before: Interval, after: Interval, better: str | None = "lower") -> Change:
+    higher, lower = after.lower > before.upper, after.upper < before.lower
+    if not higher and not lower:
+        direction: Direction = "same"
+    elif better is None:
+        direction = "changed"
+    else:
+        direction = "worse" if higher == (better == "lower") else "better"
+    return Change(finding, direction, str(before), str(after), after)
+
+
+def _metric_change(name: str, before: Metric, after: Metric) -> Change:
+    return _number_change(f"metric/{name}", before.limits, after.limits, before.better)
+
+
+def _outcome_change(finding: str, before: str, after: str) -> Change:
+    """Only a claim that is refuted now and was not before is worse; to prove less may be chance."""
+    if after == "violated":
+        direction: Direction = "known" if before == "violated" else "worse"
+    elif before == after:
+        direction = "same"
+    else:
+        direction = "better" if OUTCOMES.index(after) < OUTCOMES.index(before) else "changed"
+    return Change(finding, direction, before.upper(), after.upper())
+
+
+def _law_change(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
+    old, new = before.get(name, "not tested"), after.get(name, "not tested")
+    if new == "failed":
+        direction: Direction = "known" if old == "failed" else "worse"
+    elif old == new:
+        direction = "same"
+    else:
+        direction = "better" if new == "passed" else "changed"
+    return Change(f"law/{name}", direction, old, new)

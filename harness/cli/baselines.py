@@ -1,0 +1,141 @@
+"""The commands of a baseline: save, compare, accept."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.baseline import AuditBaseline, baseline_of
+from harness.analysis.baseline_file import Acceptance, Baseline, read_baseline, write_baseline
+from harness.analysis.person_digest import VARIABLE, DigestKey, create_key, find_key
+from harness.analysis.recorded import recorded_now
+from harness.analysis.regression import Comparison, Judged, compare_with_baseline
+from harness.analysis.regression_text import comparison_lines, comparison_outcomes, recorded_in_words
+from harness.api import REPORT, RUN, oracle_log, run_audit, versions
+from harness.auditing.config import load
+from harness.cli import allow_imports_beside, tell
+from harness.cli.audits import open_oracle, source_of
+from harness.github_job import print_result, show_outcomes
+from harness.render.outcomes import Location
+from harness.render.text import counted
+from harness.report import Report
+from harness.vocabulary.errors import InputError, did_you_mean
+
+WORSE = 1  # the exit code
+
+
+def save(chosen: argparse.Namespace) -> int:
+    """Write a baseline file, or put another audit into it."""
+    if chosen.key is not None and not chosen.key.exists():
+        create_key(chosen.key)
+        tell(f"a new key is in {chosen.key}; keep it, and keep it out of the repository")
+    key = find_key(chosen.key)
+    found = _found(chosen, key)
+    earlier = read_baseline(chosen.output) if chosen.output.exists() else Baseline(key_check=key.check if key else None)
+    earlier.require_key(key)
+    recorded = recorded_now(_versions(chosen.audit), Path.cwd())
+    write_baseline(earlier.with_audits({chosen.name: found}, recorded), chosen.output)
+    persons = sum(len(one.persons or {}) for one in found.results.values())
+    print(f"{chosen.output}: audit {chosen.name!r} saved with {counted(persons, 'digest')} of persons")
+    if key is None:
+        tell(
+            f"without a key the baseline holds no persons, only numbers over all of them; set {VARIABLE}, or give "
+            "--key FILE, which creates a random key, to compare person by person"
+        )
+    return 0
+
+
+def compare(chosen: argparse.Namespace) -> int:
+    """What got better or worse since the baseline; 1 if something did by more than chance and is not accepted."""
+    baseline, comparison = _compared(chosen)
+    lines = [*comparison_lines(comparison), f"baseline {chosen.baseline}: {recorded_in_words(baseline.recorded)}"]
+    verdict = "WORSE than the baseline" if comparison.failing else "NOT WORSE than the baseline"
+    print_result("\n".join([verdict, *lines]) + "\n")
+    show_outcomes(comparison_outcomes(comparison, Location(str(chosen.baseline))))
+    return WORSE if comparison.failing else 0
+
+
+def accept(chosen: argparse.Namespace) -> int:
+    """Accept findings by name, with a reason, until a date."""
+    until = _date(chosen.until)
+    if not chosen.reason.strip():
+        raise InputError("--reason is empty; say why the finding is accepted, for whoever reviews the file")
+    baseline, comparison = _compared(chosen)
+    for judged in _matching(chosen.finding, comparison):
+        now = judged.change.now
+        most = None if now is None else now.outwards().upper
+        acceptance = Acceptance(comparison.audit, judged.change.finding, chosen.reason, until, most)
+        baseline = baseline.with_accepted(acceptance)
+        print(f"accepted until {until}: {judged.change}")
+    write_baseline(baseline, chosen.baseline)
+    return 0
+
+
+def _date(text: str) -> date:
+    try:
+        until = date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"--until {text!r}: expected a date such as 2027-01-31") from None
+    if until < date.today():
+        raise InputError(f"--until {text}: that day has passed")
+    return until
+
+
+def _matching(pattern: str, comparison: Comparison) -> Sequence[Judged]:
+    """The findings of this name; `*` stands for any part of it."""
+    matching = [one for one in comparison.judged if fnmatchcase(one.change.finding, pattern)]
+    if not matching:
+        known = [one.change.finding for one in comparison.judged]
+        names = did_you_mean(pattern, known) if known else "nothing is worse than the baseline, or as bad as in it"
+        raise InputError(f"there is no finding {pattern!r} to accept; {names}")
+    return matching
+
+
+def _compared(chosen: argparse.Namespace) -> tuple[Baseline, Comparison]:
+    if chosen.baseline.is_dir() or chosen.baseline.suffix == ".toml":
+        raise InputError(f"{chosen.baseline} is not a baseline file; the audit comes first and the baseline second")
+    baseline, key = read_baseline(chosen.baseline), find_key(chosen.key)
+    baseline.require_key(key)
+    before, after = baseline.audit(chosen.name), _found(chosen, key)
+    return baseline, compare_with_baseline(chosen.name, before, after, baseline.accepted, date.today())
+
+
+def _found(chosen: argparse.Namespace, key: DigestKey | None) -> AuditBaseline:
+    return baseline_of(_report(chosen.audit).plain, key, laws=_laws(chosen.check))
+
+
+def _report(audit: Path) -> Report:
+    """Of a finished audit in a folder; an audit.toml is run first, and nothing of it is kept."""
+    if audit.suffix != ".toml":
+        return Report.load(audit / REPORT if audit.is_dir() else audit)
+    allow_imports_beside(audit)
+    file = load(audit)
+    with oracle_log(None) as log:
+        return run_audit(file.plan, open_oracle(file, log), file.workers, source=source_of(file))
+
+
+def _laws(path: Path | None) -> list[Mapping[str, Any]]:
+    """The laws of a check.json."""
+    if path is None:
+        return []
+    try:
+        laws = json.loads(path.read_text(encoding="utf-8"))["laws"]
+        return [{"name": str(law["name"]), "outcome": str(law["outcome"])} for law in laws]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: not the check.json of `harness check`") from None
+
+
+def _versions(audit: Path) -> Mapping[str, str]:
+    """What the numbers were computed with: as run.json beside them says, else as of now."""
+    try:
+        kept = json.loads((audit / RUN).read_text(encoding="utf-8"))["versions"]
+        return {str(name): str(version) for name, version in kept.items()}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):  # no folder, or one without it
+        return versions()
