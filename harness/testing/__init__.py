@@ -4,10 +4,10 @@
 smallest table that breaks one.
 """
 
-from harness.testing.checking import check
+from harness.testing.checking import check, check_table
 from harness.testing.claims import Claims
 from harness.testing.law import Law
 from harness.testing.outcome import CheckReport, LawResult
 from harness.testing.run import LAWS
 
-__all__ = ["LAWS", "CheckReport", "Claims", "Law", "LawResult", "check"]
+__all__ = ["LAWS", "CheckReport", "Claims", "Law", "LawResult", "check", "check_table"]

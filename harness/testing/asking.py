@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from harness.testing.generating import Row
 from harness.testing.domains import Domains
+from harness.testing.generating import Row
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError

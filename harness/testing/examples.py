@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.testing.generating import UNUSUAL, Row
 from harness.testing.asking import Rows
 from harness.testing.claims import Claims
 from harness.testing.domains import Cell, Domain, Domains
+from harness.testing.generating import UNUSUAL, Row
 
 TOGETHER = 6  # rows of a table whose rows an anonymizer puts into one class, at the most
 
@@ -52,7 +52,7 @@ def _cell(domain: Domain, number: int) -> Cell:
 
 
 def together(domains: Domains, claims: Claims) -> Iterator[Rows]:
-    """Small tables whose rows differ a little in every number and have different sensitive values, smallest first."""
+    """Small tables whose numbers differ a little and whose other cells differ, smallest first: one class, or few."""
     for rows in range(max(3, claims.least_rows), max(TOGETHER, claims.least_rows + 1) + 1):
         yield tuple(_near(domains, number) for number in range(rows))
 
@@ -65,6 +65,6 @@ def _near(domains: Domains, number: int) -> Row:
 
 def _next_to_lowest(domain: Domain, number: int) -> Cell:
     if domain.values:
-        return domain.values[0]
+        return _cell(domain, number)
     step = 1.0 if domain.whole else (domain.high - domain.low) / 100
     return domain.cell(min(domain.high, domain.low + number * step))

@@ -17,6 +17,7 @@ from harness.testing.asking import Rows
 from harness.vocabulary.errors import InputError, why_not_written
 
 FOLDER = Path(".harness")
+LOG = "oracle.log"
 FORMAT = 1
 FIELDS = {"address": str, "options": dict, "schema": str, "claims": dict, "law": str, "rows": list, "seed": int}
 
@@ -42,15 +43,27 @@ class Case:
 
 def keep(case: Case, folder: Path = FOLDER) -> Path:
     """Write a case; returns its file."""
-    path = folder / case.name
+    path = _made(folder) / case.name
     try:
-        folder.mkdir(exist_ok=True)
-        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
         content = json.dumps({"format": FORMAT, **asdict(case)}, indent=1, ensure_ascii=False)
         path.write_text(content + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(why_not_written(path, error)) from None
     return path
+
+
+def log_in(folder: Path | None) -> Path | None:
+    """The file for what an anonymizer prints and raises; None: it prints to standard error."""
+    return None if folder is None else _made(folder) / LOG
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(why_not_written(folder / ".gitignore", error)) from None
+    return folder
 
 
 def read_case(path: Path) -> Case:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from harness.render.check_report import broken_law
+from harness.testing.claims import Claims
 from harness.testing.law import Law
 
 Outcome = Literal["passed", "failed", "skipped", "inconclusive"]
@@ -22,6 +24,12 @@ class LawResult:
     reason: str | None = None
     counterexample: tuple[dict[str, Any], ...] | None = None  # the smallest table that was found to break it
     reproduce: str | None = None  # a command
+    test: str | None = None  # the same as a test in Python
+
+    def require(self) -> None:
+        """Raises an AssertionError with the table if the law is broken."""
+        if self.outcome == "failed":
+            raise AssertionError(broken_law(self.plain()))
 
     def plain(self) -> dict[str, Any]:
         """As check.json holds it."""
@@ -36,6 +44,7 @@ class LawResult:
             "calls": self.calls,
             "counterexample": None if self.counterexample is None else list(self.counterexample),
             "reproduce": self.reproduce,
+            "test": self.test,
         }
 
 
@@ -70,7 +79,7 @@ class CheckReport:
     def require(self) -> None:
         """Raises an AssertionError that shows the smallest counterexample of every broken law."""
         if self.failed:
-            raise AssertionError("\n\n".join(map(told, self.failed)))
+            raise AssertionError("\n\n".join(broken_law(result.plain()) for result in self.failed))
 
     def plain(self) -> dict[str, Any]:
         """The content of check.json."""
@@ -85,29 +94,18 @@ class CheckReport:
         }
 
 
-def told(result: LawResult) -> str:
-    """One broken law for a person: what holds, why it does not, the table, and how to see it again."""
-    lines = [f"{result.law.name}: {result.reason}", f"  The law: {result.law.says}", f"  {result.law.why}"]
-    if result.counterexample:
-        lines += ["  The smallest table that was found:", *(f"    {line}" for line in _grid(result.counterexample))]
-    if result.reproduce:
-        lines.append(f"  Reproduce with: {result.reproduce}")
-    return "\n".join(lines)
+def as_test(law: Law, claims: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """A test with the table that broke the law, ready to be pasted; it names f and its schema as `f` and `SCHEMA`."""
+    table = {name: [row[name] for row in rows] for name in rows[0]}
+    return "\n".join(
+        [
+            f"def test_{law.name.replace('-', '_')}() -> None:",
+            f"    table = pd.DataFrame({table!r})",
+            f"    check_table(f, SCHEMA, table, {law.name!r}, {dict(claims)!r}).require()",
+        ]
+    )
 
 
-def _grid(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """A table in columns."""
-    names = list(rows[0])
-    cells = [names, *([_printable(row[name]) for name in names] for row in rows)]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
-
-
-def _printable(cell: Any) -> str:
-    text = str(cell)
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)[:60]
-
-
-def plain_claims(claims: Any) -> dict[str, Any]:
+def plain_claims(claims: Claims) -> dict[str, Any]:
     """What is claimed, without what is not."""
     return {name: value for name, value in asdict(claims).items() if value is not None}

@@ -20,13 +20,13 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as with_seed
 
-from harness.testing.generating import rows as generated_rows
 from harness.testing.asking import OutOfBudget, Rows, Session
 from harness.testing.chance_laws import CHANCE_LAWS
 from harness.testing.claims import Claims
 from harness.testing.examples import examples, ordinary, together
+from harness.testing.generating import rows as generated_rows
 from harness.testing.law import Law
-from harness.testing.outcome import LawResult
+from harness.testing.outcome import LawResult, as_test, plain_claims
 from harness.testing.reduce import reduced
 from harness.testing.release_laws import RELEASE_LAWS
 from harness.testing.repetition_laws import REPETITION_LAWS
@@ -191,7 +191,8 @@ def results_of(check: Check, reproduce: Callable[[Law, Rows], str | None]) -> It
             rows, reason = check.broken[law]
             frame = check.session.domains.frame(rows)
             table = tuple({str(name): cell for name, cell in row.items()} for row in frame.to_dict("records"))
-            yield LawResult(law, "failed", calls, reason, table, reproduce(law, rows))
+            test = as_test(law, plain_claims(check.claims), table)
+            yield LawResult(law, "failed", calls, reason, table, reproduce(law, rows), test)
         elif law in check.doubtful:
             yield LawResult(law, "inconclusive", calls, "what f releases depends on tables that were asked before")
         elif law in check.judged:

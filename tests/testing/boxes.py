@@ -1,4 +1,4 @@
-"""Anonymizers with one fault each, and some without any: what the laws are tried on. Ages from 0 to 99, cities, k = 3."""
+"""Anonymizers with one fault each, and some without any: what the laws are tried on (k = 3)."""
 
 from collections.abc import Callable
 from typing import Any
