@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -32,7 +32,7 @@ from harness.measuring.one_thread import environment_of_one_thread
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
 from harness.progress import with_progress
-from harness.report import Report
+from harness.report import RUN, Report
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.oracle import Oracle
@@ -41,7 +41,7 @@ from harness.vocabulary.source import read_columns
 from oracles import as_oracle
 from oracles.clients.isolated import ChildSettings
 
-JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "run.json"
+JOURNAL, REPORT, SUMMARY, PAGE = "journal.jsonl", "report.json", "summary.txt", "report.html"
 LOG = "oracle.log"  # what a `python:` anonymizer printed and raised: it may hold raw rows
 
 
@@ -78,7 +78,7 @@ def audit(
     workers: int | str = 1,
     out: str | Path | None = None,  # folder to keep everything in, and to continue in after an interruption
     progress: bool | None = None,  # on standard error: a bar, or lines without a terminal (None: only on one)
-    reveal: bool = False,  # show raw records in the summary
+    reveal: bool = False,  # show raw records, and what was inferred about persons, in summary and page
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
 
@@ -198,7 +198,8 @@ def run_audit(
                 pass  # the audit happens while its events are taken
     report = Report.of(state, records)
     if out is not None:
-        write_report(report, out, started, oracle)
+        report = replace(report, run=description_of_run(started, oracle))
+        write_report(report, out, reveal=reveal)
     return report
 
 
@@ -244,18 +245,23 @@ class RawRecords(Mapping[int, Sequence[Mapping[str, Any]]]):
         }
 
 
-def write_report(report: Report, out: Path, started: float, oracle: Oracle) -> None:
-    """report.json and summary.txt, and run.json with what differs from run to run."""
-    _write_whole(out / REPORT, report.to_json())
-    _write_whole(out / SUMMARY, report.summary() + "\n")
+def description_of_run(started: float, oracle: Oracle) -> dict[str, Any]:
+    """The content of run.json: what differs from run to run."""
     counts = getattr(oracle, "counts", None)  # of an oracle that is waited for
-    run = {
+    return {
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - started, 3),
         "calls": asdict(counts) if is_dataclass(counts) and not isinstance(counts, type) else None,
         "versions": versions(),
     }
-    _write_whole(out / RUN, json.dumps(run, indent=1) + "\n")
+
+
+def write_report(report: Report, out: Path, *, reveal: bool) -> None:
+    """report.json, summary.txt, report.html, and run.json with what differs from run to run."""
+    _write_whole(out / REPORT, report.to_json())
+    _write_whole(out / SUMMARY, report.summary() + "\n")
+    _write_whole(out / RUN, json.dumps(report.run, indent=1) + "\n")
+    _write_whole(out / PAGE, report.render("html", reveal=reveal))
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -6,6 +6,7 @@ Holds plain data only, no dataset and no oracle; raw records are beside it, and 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,9 +21,11 @@ from harness.auditing.plan import Claim
 from harness.auditing.state import AuditState
 from harness.auditing.verdict import Outcome, Verdict
 from harness.measuring.certificate import Certificate
-from harness.render import render, text
+from harness.render import Beside, render, text
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Card
+
+RUN = "run.json"  # beside report.json: what differs from run to run
 
 Plain = dict[str, Any]
 
@@ -33,6 +36,7 @@ class Report:
 
     plain: Plain = field(repr=False)
     records: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False, compare=False)
+    run: Plain | None = field(default=None, repr=False, compare=False)  # run.json: calls, seconds, versions
 
     @classmethod
     def of(cls, state: AuditState, records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None) -> Report:
@@ -41,18 +45,13 @@ class Report:
 
     @classmethod
     def load(cls, path: str | Path) -> Report:
-        """What a run wrote as report.json."""
+        """What a run wrote as report.json, and beside it as run.json."""
         path = Path(path)
-        try:
-            plain = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise InputError(f"{path}: not a report: {error}") from None
+        plain = _read(path)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             version = plain.get("format") if isinstance(plain, dict) else None
             raise InputError(f"{path}: a report of format {version!r}; this version reads format {FORMAT}")
-        return cls(plain)
+        return cls(plain, run=load_run(path.with_name(RUN)))
 
     @cached_property
     def claim(self) -> Claim:
@@ -119,9 +118,13 @@ class Report:
         """The text of report.json."""
         return self.render("json")
 
-    def render(self, name: str) -> str:
-        """The report in a format of `harness.render.RENDERERS`, such as "text"; raw records are in none of them."""
-        return render(self.plain, name)
+    def render(self, name: str, *, reveal: bool = False) -> str:
+        """The report in a format of `harness.render.RENDERERS`, such as "text" or "html".
+
+        With `reveal` a page names what was inferred about persons, and shows what the anonymizer said and, where the
+        audit was run with reveal, raw records.
+        """
+        return render(self.plain, name, Beside(reveal, self.records if reveal else {}, self.run))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per person, adversary and secret."""
@@ -133,6 +136,25 @@ class Report:
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def load_run(path: Path) -> Plain | None:
+    """The content of run.json, if it is there."""
+    if not os.path.lexists(path):
+        return None
+    run = _read(path)
+    if not isinstance(run, dict):
+        raise InputError(f"{path}: not the description of a run: expected an object")
+    return run
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not a report: {error}") from None
 
 
 def _verdict(plain: Mapping[str, Any]) -> Verdict:

@@ -20,8 +20,9 @@ from harness.auditing.grid import epsilons
 from harness.auditing.plan import Claim
 from harness.auditing.probe import REPEATS
 from harness.auditing.reasons import JudgingContext, percent
+from harness.auditing.references import plain_baselines, plain_class_sizes
 from harness.auditing.state import AuditState
-from harness.auditing.verdict import Pair, Verdict, judge_pairs, overall
+from harness.auditing.verdict import Pair, Verdict, judge_pairs, overall, undecided
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
@@ -37,15 +38,36 @@ Plain = dict[str, Any]
 
 def compile_report(state: AuditState) -> Plain:
     """The report of an audit that has come to its end."""
-    spec, profile, selected = state.spec, state.profile, state.selected
-    if profile is None or selected is None:
+    if state.profile is None or state.selected is None:
         raise JournalError("the audit had not begun to examine records; run the same command again to continue")
     if state.missing or state.closed is None:
         raise JournalError(
             f"the audit is not finished, {state.missing} records are missing; run the same command again to continue"
         )
     findings = tuple(state.all_findings())
-    context = JudgingContext(
+    return _compiled(state, findings, judge_pairs(findings, state.claim, _context(state)))
+
+
+def compile_unfinished(state: AuditState) -> Plain:
+    """What an interrupted audit has measured so far: the same as a report, with `unfinished`, and without a verdict."""
+    if state.selected is None or not state.examined:
+        raise JournalError("the audit had not examined anybody yet; run the same command again to continue")
+    findings = tuple(state.all_findings())
+    of = len(state.selected.examined)
+    examined = of - state.missing
+    unit = "record" if state.spec["data"]["person"] is None else "person"
+    judged = judge_pairs(findings, state.claim, _context(state))
+    reason = f"interrupted: {examined} of {of} {unit}s examined, no verdict; run the same command again to continue"
+    verdicts = {pair: undecided(verdict, reason) for pair, verdict in judged.items()}
+    return {**_compiled(state, findings, verdicts), "unfinished": {"examined": examined, "of": of}}
+
+
+def _context(state: AuditState) -> JudgingContext:
+    """What judging needs to know beside the findings."""
+    spec, profile, selected = state.spec, state.profile, state.selected
+    assert profile is not None
+    assert selected is not None
+    return JudgingContext(
         population=spec["data"]["population"],
         random=frozenset(selected.random),
         coupled=profile.coupled,
@@ -61,14 +83,19 @@ def compile_report(state: AuditState) -> Plain:
         uninformed=state.uninformed,
         says_if_random=profile.says_if_random,
     )
-    verdicts = judge_pairs(findings, state.claim, context)
+
+
+def _compiled(state: AuditState, findings: Sequence[Finding], verdicts: dict[Pair, Verdict]) -> Plain:
+    spec, profile, selected = state.spec, state.profile, state.selected
+    assert profile is not None
+    assert selected is not None
     groups = {pair: [one for one in findings if (one.adversary, one.secret) == pair] for pair in verdicts}
     results = [_result(spec, state, pair, groups[pair], verdict) for pair, verdict in verdicts.items()]
     return {
         "format": FORMAT,
         "verdict": _plain_verdict(overall(verdicts)),
         "results": results,
-        "notes": _notes(state, results, context),
+        "notes": _notes(state, results, _context(state)),
         "assumptions": _assumptions(spec, state, profile, selected, findings),
         "plan": json.loads(json.dumps(spec, sort_keys=True)),  # in the order in which the journal holds it
         "plan_digest": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest(),
@@ -85,8 +112,18 @@ def compile_report(state: AuditState) -> Plain:
             "looks": [asdict(look) for look in selected.looks],
             "wager": selected.wager,
         },
+        "confirmed": _plain_confirmed(state),
+        "baselines": plain_baselines(state),
+        "class_sizes": plain_class_sizes(state),
         "findings": [to_plain(finding) for finding in _with_few_vectors(findings, groups)],
     }
+
+
+def _plain_confirmed(state: AuditState) -> Plain | None:
+    """How many questions a deterministic f was asked again, and how many answers differed."""
+    if state.confirmed is None:
+        return None
+    return {"repeated": state.confirmed.repeated, "different": state.confirmed.different}
 
 
 def _with_duplicates(persons: Sequence[int], selected: Selected) -> frozenset[int]:

@@ -10,6 +10,7 @@
     Examined    all measurements of one person at one look
     Failed      the oracle failed on one person, and the audit stopped there
     Confirmed   questions of a deterministic f were asked again
+    Baselines, ClassSizes   what distances are shown beside (`reference_events`)
     Closed      the last question was asked; further draws may still follow, then the last Closed counts
 
 Knows numbers and names; no oracle, no disk and no dataset.
@@ -24,6 +25,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
+from harness.auditing.reference_events import Baselines, ClassSizes
 from harness.measuring.betting import Wager
 from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
@@ -357,7 +359,10 @@ class Closed:
         return cls(tuple(entry["doubts"]))
 
 
-Event = Probed | Selected | Drawn | Described | Watched | Resumed | Chosen | Examined | Failed | Confirmed | Closed
+Event = (
+    Probed | Selected | Drawn | Described | Watched | Resumed | Chosen | Examined | Failed | Confirmed | Baselines
+    | ClassSizes | Closed
+)  # fmt: skip
 KINDS: dict[str, type[Event]] = {kind.name: kind for kind in get_args(Event)}
 
 

@@ -2,7 +2,7 @@
 
     probe the oracle -> select persons -> draw f(D), examine everybody
     -> draw again, and examine those who go on to a further look, as long as somebody does
-    -> ask a deterministic f some questions again -> close
+    -> compute what distances are shown beside -> ask a deterministic f some questions again -> close
 
 Whatever happens goes to the journal before anybody else hears of it. The same audit on the same journal first
 yields what the journal holds, asks nothing twice, and goes on where it stopped.
@@ -17,6 +17,8 @@ from functools import cached_property
 from typing import Literal
 
 from harness.auditing.asking import ask_oracle
+from harness.auditing.baselines import compute_baselines
+from harness.auditing.class_sizes import count_class_sizes
 from harness.auditing.confirm import agree, confirms, questions_to_repeat
 from harness.auditing.draw_store import DrawStore, stored_name
 from harness.auditing.events import (
@@ -55,6 +57,7 @@ from harness.vocabulary.release import Microdata, Reader
 from harness.vocabulary.table import Table
 
 RISK = "risk"  # a purpose of draws of f(D)
+MOST_MOVING = 50  # persons whose class sizes are counted beside those at random
 START = 4.0  # seconds in which workers start, about
 
 
@@ -104,6 +107,7 @@ class _Run:
         yield from self._select()
         yield from self._examine(self.selected.looks[0], self.selected.examined)
         yield from self._look_further()
+        yield from self._refer()
         if self.state.confirmed is None and confirms(self.profile):
             yield self._record(self._confirm())
         if self.state.closed is None:
@@ -259,6 +263,16 @@ class _Run:
 
     def _side(self, look: Look, seeds: Literal["present", "absent"]) -> Side:
         return Side(look, "both" if self.profile.coupled else seeds, bool(self.profile.card.randomized))
+
+    def _refer(self) -> Iterator[Event]:
+        """What distances are shown beside; the oracle is not asked."""
+        if self.state.baselines is None:
+            yield self._record(compute_baselines(self.plan, self.profile, self.selected.examined))
+        purpose = _purpose(self.selected.looks[0])
+        if self.state.class_sizes is None and (purpose, 0) in self.state.drawn:
+            release = self._read(0, self._tables(purpose, 0)[:1])[0]
+            moving = self.state.moving_most(MOST_MOVING)
+            yield self._record(count_class_sizes(self.plan, release, self.selected.examined, moving))
 
     def _confirm(self) -> Confirmed:
         """Ask some questions again, in random order, and count the answers that differ from the first ones."""

@@ -30,6 +30,7 @@ from harness.auditing.events import (
 from harness.auditing.finding import Finding, merge_rows_and_looks
 from harness.auditing.measure import Carried, RowKey
 from harness.auditing.plan import Claim
+from harness.auditing.reference_events import Baselines, ClassSizes
 from harness.measuring.betting import evidence_below
 from harness.measuring.samples import Samples
 from harness.measuring.tail import Limits
@@ -63,6 +64,8 @@ class AuditState:
     informed: set[tuple[int, int]] = field(default_factory=set)  # adversaries and secrets with evidence about anybody
     copied: set[int] = field(default_factory=set)  # persons whose draws were copies of each other
     described: Described | None = None
+    baselines: Baselines | None = None
+    class_sizes: ClassSizes | None = None
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -98,6 +101,10 @@ class AuditState:
                 self.failed[event.person] = event
             case Confirmed():
                 self.confirmed = event
+            case Baselines():
+                self.baselines = event
+            case ClassSizes():
+                self.class_sizes = event
             case Closed():
                 self.closed = event
 
@@ -198,6 +205,13 @@ class AuditState:
             else:
                 scores.append(self.moved[key] / finding.drawn / self.claim.epsilon)
         return max(scores)
+
+    def moving_most(self, count: int) -> list[int]:
+        """So many examined persons, those with the largest proven distance."""
+        largest: dict[int, float] = {}
+        for (person, _, _), finding in self.findings.items():
+            largest[person] = max(largest.get(person, 0.0), finding.lower)
+        return sorted(largest, key=lambda person: (-largest[person], person))[:count]
 
     @property
     def examines_blocks(self) -> bool:

@@ -7,6 +7,7 @@ everybody examined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -110,6 +111,14 @@ class Verdict:
 
 
 Pair = tuple[str, str]  # names of adversary and secret
+
+
+def undecided(verdict: Verdict, reason: str) -> Verdict:
+    """What is left of a verdict where only part of an audit was done: what is proven, and nothing that may change."""
+    return replace(
+        verdict, outcome=Outcome.INCONCLUSIVE, reason=reason, epsilon=math.inf, at_most=math.inf, certificate=None,
+        draws_needed=None,
+    )  # fmt: skip
 
 
 def judge(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harness.auditing.compile_report import compile_report
+from harness.auditing.compile_report import compile_report, compile_unfinished
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
 from harness.auditing.events import Drawn, Event, Examined, Measurement, Selected, from_entry
 from harness.auditing.journal import entries
@@ -40,10 +40,23 @@ IMPOSSIBLE = (
 
 def recompile(journal: Path) -> dict[str, Any]:
     """The report that follows from a journal whose chain of hashes is intact."""
+    return _compile(journal, compile_report)
+
+
+def recompile_unfinished(journal: Path) -> dict[str, Any]:
+    """What follows so far from the journal of an audit that may have been interrupted; the report of a finished one."""
+    return _compile(journal, lambda state: (compile_report if _is_finished(state) else compile_unfinished)(state))
+
+
+def _is_finished(state: AuditState) -> bool:
+    return state.closed is not None and not state.missing
+
+
+def _compile(journal: Path, compiled: Callable[[AuditState], dict[str, Any]]) -> dict[str, Any]:
     owner, *lines = entries(journal)
     try:
         proven = _with_proven_distances(owner["plan"], map(from_entry, lines))
-        return compile_report(AuditState.fold(owner["plan"], proven))
+        return compiled(AuditState.fold(owner["plan"], proven))
     except JournalError as error:
         raise error.within(str(journal)) from None
     except IMPOSSIBLE as error:

@@ -74,7 +74,9 @@ def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")
     where = "instead of the file's: a number, a Dask scheduler (tcp://host:8786), or local:N"
     command.add_argument("--workers", "--cluster", type=_workers, metavar="N|ADDRESS", help=where)
-    command.add_argument("--reveal", action="store_true", help="show raw records in the summary")
+    command.add_argument(
+        "--reveal", action="store_true", help="show raw records and inferred values in summary and page"
+    )
     command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
     command.set_defaults(perform="audits:run")
 
@@ -97,6 +99,8 @@ def _report(command: argparse.ArgumentParser) -> None:
     formats = "; ".join(f"{name}: {known.describes}" for name, known in RENDERERS.items())
     command.add_argument("--format", choices=list(RENDERERS), default=next(iter(RENDERERS)), help=formats)
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help="a file to write instead of printing")
+    reveal = "name what was inferred about persons, and show texts of the anonymizer"
+    command.add_argument("--reveal", action="store_true", help=reveal)
     command.set_defaults(perform="audits:report")
 
 
@@ -207,7 +211,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "plan": ("check an audit.toml, and say what the audit will cost", _plan),
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
-    "report": ("print a finished audit's report in another format", _report),
+    "report": ("print the report of a finished or interrupted audit in another format", _report),
     "measure": ("measure one released table: k, l, t, discrimination rate, loss, utility", _measure),
     "baseline": ("compare an audit with an earlier one that is kept in the repository", _baseline),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import oracles
-from harness.api import JOURNAL, LOG, REPORT, child_settings, oracle_log, run_audit
+from harness.api import JOURNAL, LOG, PAGE, REPORT, child_settings, oracle_log, run_audit
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.journal import entries
+from harness.auditing.verify import recompile_unfinished
 from harness.cli import allow_imports_beside, tell
 from harness.cli.evidence import check_folder
 from harness.demo import show
@@ -77,7 +79,7 @@ def run(chosen: argparse.Namespace) -> int:
     show_outcomes(outcomes_of_report(report.plain))
     if not chosen.quiet:
         number = counted(len(report.findings), "finding")
-        tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
+        tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / PAGE}")
         _tell_what_next(report, file, oracle)
     return report.verdict.outcome.exit_code
 
@@ -119,9 +121,16 @@ def verify(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _report_of(folder: Path) -> Report:
+    """What a run wrote; of an interrupted one what its journal says so far, which has no verdict."""
+    if os.path.lexists(folder / REPORT) or not (folder / JOURNAL).exists():
+        return Report.load(folder / REPORT)
+    return Report(recompile_unfinished(folder / JOURNAL))
+
+
 def report(chosen: argparse.Namespace) -> int:
-    """The report of a finished audit in another format."""
-    page = Report.load(chosen.folder / REPORT).render(chosen.format)
+    """The report of a finished audit, or what an interrupted one has measured so far, in another format."""
+    page = _report_of(chosen.folder).render(chosen.format, reveal=chosen.reveal)
     if chosen.output is None:
         print(page, end="")
         return 0

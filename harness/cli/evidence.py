@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.api import JOURNAL, LOG, REPORT, RUN, SUMMARY
+from harness.api import JOURNAL, LOG, PAGE, REPORT, SUMMARY
 from harness.auditing.journal import incomplete_bytes
 from harness.auditing.verify import recompile, stored_draws, verify_report
-from harness.report import Report
+from harness.report import RUN, Report, load_run
 from harness.vocabulary.errors import JournalError
 
 RAW = "   {"  # how the raw rows in a line of a summary begin
@@ -31,7 +32,8 @@ def check_folder(folder: Path) -> Evidence:
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
     report = Report(verify_report(journal, path) if there else recompile(journal))
     proven = f"every number of {path} follows from it" if there else "there is no report in the folder"
-    lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
+    lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report)]
+    lines += [_page(folder / PAGE, replace(report, run=load_run(folder / RUN))), *_draws(journal)]
     if os.path.lexists(folder / RUN):
         lines.append(f"{RUN} was not checked: its dates, seconds, calls and versions are not in the journal")
     if os.path.lexists(folder / LOG):
@@ -72,6 +74,46 @@ def _summary(path: Path, report: Report) -> str:
     if len(written) > len(proven):
         raise JournalError(f"{path}, line {len(proven) + 1}: does not follow from the journal")
     return f"{path.name} follows from it, except for the raw records that it shows (--reveal), which were not checked"
+
+
+def _page(path: Path, report: Report) -> str:
+    """Whether report.html is what the report and run.json are rendered to."""
+    if not os.path.lexists(path):
+        return f"there is no {path.name}"
+    try:
+        written = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error}") from None
+    everybody = {finding.person: [PLACE_OF_A_ROW] for finding in report.findings}
+    pages = {  # what a run writes, without and with --reveal, and what `harness report --reveal` writes
+        f"follows from it, except for calls and times, which are those of {RUN}": report.render("html"),
+        f"follows from it (--reveal), except for calls and times, which are those of {RUN}": report.render(
+            "html", reveal=True
+        ),
+        "follows from it, except for the raw records that it shows (--reveal), which were not checked": replace(
+            report, records=everybody
+        ).render("html", reveal=True),
+    }
+    for says, page in pages.items():
+        if _without_raw(written) == _without_raw(_as_written(page)):
+            return f"{path.name} {says}"
+    raise JournalError(f"{path}: not what the journal and {RUN} prove{_first_difference(written, _as_written(page))}")
+
+
+def _as_written(text: str) -> bytes:
+    return text.encode(errors="backslashreplace")
+
+
+def _without_raw(page: bytes) -> bytes:
+    return re.sub(rb'<span class="raw">[^<]*</span>', b"", page)
+
+
+def _first_difference(written: bytes, proven: bytes) -> str:
+    place = next(
+        (at for at, (one, other) in enumerate(zip(written, proven, strict=False)) if one != other), len(proven)
+    )
+    found, expected = (part[place : place + 40].decode(errors="replace") for part in (written, proven))
+    return f": byte {place} begins {found!r} instead of {expected!r}"
 
 
 def _encoded(report: Report) -> str:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.vocabulary.errors import InputError, did_you_mean
@@ -16,26 +16,50 @@ Plain = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What a page may show beside the report.
+
+    Without `reveal` no value that was inferred about a person and no free text of the anonymizer is on a page.
+    """
+
+    reveal: bool = False
+    records: Mapping[int, Sequence[Plain]] = field(default_factory=dict)  # raw rows by person, where they are at hand
+    run: Plain | None = None  # the content of run.json: calls, seconds, versions; nothing proves it
+
+
+@dataclass(frozen=True)
 class Renderer:
     """A format of reports."""
 
     describes: str
-    render: Callable[[Plain], str]
+    render: Callable[[Plain, Beside], str]
 
 
-def _text(report: Plain) -> str:
+def _text(report: Plain, beside: Beside) -> str:
     from harness.render.text import summary  # when it is used: a list of formats should cost nothing
 
-    return summary(report) + "\n"
+    return summary(report, beside.records) + "\n"
 
 
-def _details(report: Plain) -> str:
+def _details(report: Plain, _: Beside) -> str:
     from harness.render.details import details
 
     return details(report) + "\n"
 
 
-def _json(report: Plain) -> str:
+def _html(report: Plain, beside: Beside) -> str:
+    from harness.render.html import page
+
+    return page(report, beside)
+
+
+def _markdown(report: Plain, beside: Beside) -> str:
+    from harness.render.markdown import markdown
+
+    return markdown(report, beside)
+
+
+def _json(report: Plain, _: Beside) -> str:
     return json.dumps(report, allow_nan=False) + "\n"
 
 
@@ -62,6 +86,8 @@ def _badge(report: Plain) -> str:
 RENDERERS: dict[str, Renderer] = {
     "text": Renderer("the summary of one screen", _text),
     "details": Renderer("all numbers, notices and assumptions", _details),
+    "html": Renderer("a page for a browser, with figures, and for print", _html),
+    "md": Renderer("Markdown, for an issue or a merge request", _markdown),
     "json": Renderer("the content of report.json", _json),
     "junit": Renderer("test results for CI servers, as JUnit XML", _junit),
     "sarif": Renderer("alerts for code hosts, as SARIF 2.1.0", _sarif),
@@ -69,8 +95,8 @@ RENDERERS: dict[str, Renderer] = {
 }
 
 
-def render(report: Plain, name: str) -> str:
+def render(report: Plain, name: str, beside: Beside | None = None) -> str:
     """The plain data of a report in the format of this name."""
     if name not in RENDERERS:
         raise InputError(f"format {name!r} is not known; {did_you_mean(str(name), RENDERERS)}")
-    return RENDERERS[name].render(report)
+    return RENDERERS[name].render(report, beside or Beside())

@@ -11,6 +11,7 @@ from harness.render.text import (
     Plain,
     brief,
     draws_in_words,
+    headline,
     moving_most,
     printable,
     share_in_words,
@@ -25,7 +26,7 @@ WORST = 10  # persons listed
 def details(report: Plain) -> str:
     """The page; no raw value of a person is on it."""
     verdict = report["verdict"]
-    parts = [f"{verdict['outcome'].upper()}: {verdict['reason']}", "", *_facts(report), ""]
+    parts = [f"{headline(report)}: {verdict['reason']}", "", *_facts(report), ""]
     if len(report["results"]) > 1:
         parts += [*_panel(report), ""]
     for result in report["results"]:

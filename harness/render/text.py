@@ -22,6 +22,7 @@ MOST_RESULTS = 5  # adversaries and secrets listed
 MOST_NOTES = 2
 MORE = 'More: harness report DIR --format details; in Python report.render("details")'
 AS_RELEASED = "as released"  # the adversary where f releases predictions itself
+ORACLE_SAYS = "the oracle says: "  # how a note begins that is the anonymizer's own text
 TOGETHER = (" %", " = ")  # spaces at which no line ends
 
 Plain = Mapping[str, Any]
@@ -33,13 +34,13 @@ def summary(report: Plain, records: Records | None = None) -> str:
     verdict = report["verdict"]
     result = result_of(report, verdict["adversary"], verdict["secret"])
     paragraphs = [
-        [*wrapped(f"{verdict['outcome'].upper()}: {verdict['reason']}")],
-        [*wrapped(f"What it means: {_meaning(report, result)}")],
+        [*wrapped(f"{headline(report)}: {verdict['reason']}")],
+        [*wrapped(f"What it means: {meaning(report, result)}")],
         [*_tested(report, result)],
         [*_panel(report)],
         [*_worst(report, result, records or {})],
         [*_noticed(report)],
-        [*wrapped(f"Next: {_next_step(report, result)}"), *wrapped(MORE)],
+        [*wrapped(f"Next: {next_step(report, result)}"), *wrapped(MORE)],
     ]
     return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
 
@@ -58,6 +59,21 @@ def wrapped(text: str, indent: str = "", most: int | None = None) -> Iterator[st
         clean, WIDTH, subsequent_indent=indent, break_on_hyphens=False, max_lines=most, placeholder=" …"
     ):
         yield line.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def headline(report: Plain) -> str:
+    """The verdict in a word or two; an interrupted audit has none."""
+    return "NO VERDICT" if "unfinished" in report else str(report["verdict"]["outcome"]).upper()
+
+
+def notes_to_show(report: Plain, *, reveal: bool) -> list[str]:
+    """What was noticed; texts of the anonymizer itself only where they were asked for."""
+    notes = [str(note) for note in report["notes"]]
+    if reveal:
+        return notes
+    own = [note for note in notes if not note.startswith(ORACLE_SAYS)]
+    hidden = len(notes) - len(own)
+    return [*own, f"the anonymizer sent {counted(hidden, 'text')} of its own (--reveal shows them)"] if hidden else own
 
 
 def result_of(report: Plain, adversary: str, secret: str) -> Plain:
@@ -122,7 +138,8 @@ def draws_in_words(report: Plain) -> str:
     return f"{span} draws with and without each{partly}"
 
 
-def _meaning(report: Plain, result: Plain) -> str:
+def meaning(report: Plain, result: Plain) -> str:
+    """What the verdict on one adversary and secret says, to somebody who has not read the papers."""
     plan, unit, outcome = report["plan"], unit_of(report), result["verdict"]["outcome"]
     its_row_was = "its own row was" if unit == "record" else "her own rows were"
     known = _listed([column["name"] for column in plan["quasi"]])
@@ -280,8 +297,11 @@ def _noticed(report: Plain) -> Iterator[str]:
         yield f"Noticed: {len(listed) - len(shown)} more"
 
 
-def _next_step(report: Plain, result: Plain) -> str:
+def next_step(report: Plain, result: Plain) -> str:
+    """What to do after this verdict."""
     verdict, unit = report["verdict"], unit_of(report)
+    if "unfinished" in report:
+        return "run the same command again: it continues where it stopped."
     if verdict["outcome"] == "violated":
         return f"see this {unit} in the data, let the anonymizer hide more, run it again."
     if verdict["outcome"] == "holds" and result["adversary"] == AS_RELEASED:

@@ -1,0 +1,61 @@
+"""The file: content policy, style and script with their hashes, and the sections in their order."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from importlib.resources import files
+
+from harness.render import Beside, Plain
+from harness.render.html.distances import distances
+from harness.render.html.opening import opening, section_of_sample
+from harness.render.html.panel import baselines, panel
+from harness.render.html.parts import Section, Source
+from harness.render.html.persons import persons
+from harness.render.html.released import released
+from harness.render.html.terms import definitions
+from harness.render.html.tested import evidence, probes, running, tested
+from harness.render.markup import Markup, element, joined
+from harness.render.text import cut, headline
+
+# A further section, such as that of a certificate, is one more function here.
+SECTIONS: tuple[Callable[[Source], Section | None], ...] = (
+    tested, section_of_sample, distances, persons, panel, baselines, released, probes, running, evidence,
+)  # fmt: skip
+
+
+def page(report: Plain, beside: Beside | None = None) -> str:
+    """The whole page; equal reports give equal bytes."""
+    source = Source(report, beside or Beside())
+    sections = [section for build in SECTIONS if (section := build(source)) is not None]
+    content = joined([opening(source), *(section.markup() for section in sections)])
+    body = element("main", None, content, definitions(content).markup())
+    return f"<!DOCTYPE html>\n{element('html', {'lang': 'en'}, _head(source), element('body', None, body))}\n"
+
+
+def _head(source: Source) -> Markup:
+    style, script = (Markup(_resource(name)) for name in ("page.css", "page.js"))
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    name = cut(source.report["oracle"]["card"]["name"], 60)
+    return element(
+        "head", None,
+        element("meta", {"charset": "utf-8"}),
+        element("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
+        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        element("meta", {"name": "referrer", "content": "no-referrer"}),
+        element("title", None, f"{headline(source.report)}: audit of {name}"),
+        element("style", None, style),
+        element("script", {"type": "module"}, script),
+    )  # fmt: skip
+
+
+def _resource(name: str) -> str:
+    return files("harness.render.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,117 @@
+"""Reports for tests of pages: small real audits, many invented findings, and names that want to be markup."""
+
+import copy
+import functools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tests.small_audits import audit, table
+
+Plain = dict[str, Any]
+
+HOSTILE = (
+    "<script>document.title='owned'</script><img src=x onerror=alert(1)>\"'`</style></script></title>]]>--><!--"
+    "\x00\x1b[31m\u202eabc\u2066\ud800&lt;&amp;{{7*7}}$(id)|[a](javascript:alert(1))# *b* _c_"
+)
+ENDLESS = "w" * 10_000
+
+
+def identity(df: pd.DataFrame) -> pd.DataFrame:
+    return df
+
+
+def suppressing(df: pd.DataFrame) -> pd.DataFrame:
+    return df.assign(age="*", sex="*")
+
+
+def noisy(df: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Some illnesses are replaced by others."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(["flu", "ulcer", "none"], 1_000)[: len(df)]
+    return df.assign(ill=np.where(rng.random(1_000)[: len(df)] < 0.5, drawn, df["ill"]))
+
+
+@functools.cache
+def _plain(name: str) -> Plain:
+    if name == "violated":
+        return audit(identity).to_dict()
+    if name == "holds":
+        return audit(suppressing).to_dict()
+    if name == "inconclusive":
+        return audit(suppressing, records=10).to_dict()
+    if name == "randomized":
+        return audit(noisy, table(10), randomized=True, draws=30).to_dict()
+    if name == "persons":
+        people = table(24).assign(who=[f"p{row // 2}" for row in range(24)])
+        return audit(identity, people, person="who").to_dict()
+    assert name == "panel"
+    return audit(
+        identity, adversaries=[{}, {"model": "conditional"}, {"model": "tree", "encoder": "bounds-hot"}]
+    ).to_dict()
+
+
+KINDS = ("violated", "holds", "inconclusive", "randomized", "persons", "panel")
+
+
+def report(name: str) -> Plain:
+    """The plain data of one small audit, to be changed as a test likes."""
+    return copy.deepcopy(_plain(name))
+
+
+def with_findings(plain: Plain, count: int) -> Plain:
+    """The same report about so many persons, with invented distances."""
+    first = plain["findings"][0]
+    distances = np.minimum(2.0, 10 ** np.random.default_rng(0).normal(-2.2, 0.6, count)).tolist()
+    keys = dict.fromkeys(("distance", "lower", "upper", "alone"), 0.0)
+    read = ("adversary", "secret", "failure")  # all that a page reads of a finding without vectors
+    few = {**{key: first[key] for key in read}, "present": None}
+    findings = [
+        {
+            **(first if person < 100 else few),
+            "person": person,
+            "rows": [person],
+            "row": person,
+            **dict.fromkeys(keys, one),
+        }
+        for person, one in enumerate(distances)
+    ]
+    sizes = {
+        "persons": list(range(1000)),
+        "covering": [5.0 + person % 90 for person in range(1000)],
+        "rarest": [7] * 1000,
+    }
+    return {**plain, "findings": findings, "class_sizes": sizes}
+
+
+def hostile(plain: Plain, text: str = HOSTILE) -> Plain:
+    """The same report with every name and text that a vendor or the data can choose replaced by a hostile one."""
+    names: dict[str, str] = {}
+
+    def renamed(name: str) -> str:
+        return names.setdefault(name, f"{len(names)}{text}")
+
+    for part in (
+        plain["verdict"],
+        *plain["results"],
+        *(one["verdict"] for one in plain["results"]),
+        *plain["findings"],
+    ):
+        part.update({key: renamed(part[key]) for key in ("adversary", "secret", "reason") if key in part})
+    for part in (*plain["baselines"]["known"], *plain["baselines"]["skipped"]):
+        part.update({key: renamed(part[key]) for key in ("adversary", "secret") if key in part})
+    for one in (*plain["plan"]["quasi"], *plain["plan"]["secrets"]):
+        one["name"] = renamed(one["name"])
+    for one in plain["plan"]["secrets"]:
+        one["values"] = [renamed(value) for value in one["values"]]
+    for result in plain["results"]:
+        result["describes"] = renamed(result["describes"])
+    for finding in plain["findings"]:
+        finding["rows"] = [renamed(str(row)) for row in finding["rows"]]
+    plain["plan"]["data"]["source"].update(kind="row label", file=renamed("people.csv"))
+    plain["oracle"]["card"].update(name=renamed("oracle"), version=renamed("1"))
+    plain["notes"] = [renamed("note"), f"the oracle says: {text}"]
+    plain["assumptions"] = [renamed(one) for one in plain["assumptions"]]
+    plain["release"] = {text: {"classes": 3, "mean": 0.25, "words": [text, None, True]}}
+    return plain
