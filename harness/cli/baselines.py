@@ -16,14 +16,14 @@ from harness.analysis.person_digest import VARIABLE, DigestKey, create_key, find
 from harness.analysis.recorded import recorded_now
 from harness.analysis.regression import Comparison, Judged, compare_with_baseline
 from harness.analysis.regression_text import comparison_lines, comparison_outcomes, recorded_in_words
-from harness.api import REPORT, RUN, oracle_log, run_audit, versions
+from harness.api import REPORT, oracle_log, run_audit, versions
 from harness.auditing.config import load
 from harness.cli import allow_imports_beside, tell
 from harness.cli.audits import open_oracle, source_of
 from harness.github_job import print_result, show_outcomes
 from harness.render.outcomes import Location
 from harness.render.text import counted
-from harness.report import Report
+from harness.report import RUN, Report
 from harness.vocabulary.errors import InputError, did_you_mean
 
 WORSE = 1  # the exit code

@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.render.html.document import document
 from harness.render.junit import junit
+from harness.render.markdown import plainly
+from harness.render.markup import Markup, element, foreign
 from harness.render.outcomes import NamedOutcome, OutcomeList
 from harness.render.sarif import sarif
 from harness.render.text import printable
@@ -101,8 +104,47 @@ class Format:
     render: Callable[[Plain], str]
 
 
+def _markdown(check: Plain) -> str:
+    blocks = [f"# {plainly(_headline(check))}"]
+    for law in check["laws"]:
+        if law["outcome"] == "failed":
+            blocks += [f"## {plainly(law['name'])}", plainly(law["reason"]), plainly(f"{law['says']} {law['why']}")]
+            blocks += ["\n".join(f"    {printable(line)}" for line in broken_law(law).splitlines()[1:])]
+    lines = [f"- {SIGNS[law['outcome']]}: {plainly(law['name'])}" for law in _ordered(check)]
+    return "\n\n".join([*blocks, "## All laws", "\n".join(lines)]) + "\n"
+
+
+def _html(check: Plain) -> str:
+    failed = [_html_law(law) for law in check["laws"] if law["outcome"] == "failed"]
+    rows = [
+        element("tr", None, *(element("td", None, foreign(cell)) for cell in _html_cells(law)))
+        for law in _ordered(check)
+    ]
+    head = element("tr", None, *(element("th", {"scope": "col"}, name) for name in ("outcome", "law", "what it says")))
+    table = element("table", None, element("thead", None, head), element("tbody", None, *rows))
+    headline = element("h1", None, foreign(_headline(check)))
+    body = element("main", None, headline, *failed, element("h2", None, "All laws"), table)
+    return document(f"check of {printable(check['oracle'])[:WIDEST]}", body)
+
+
+def _html_cells(law: Plain) -> tuple[str, str, str]:
+    return SIGNS[law["outcome"]], law["name"], law["reason"] or law["says"]
+
+
+def _html_law(law: Plain) -> Markup:
+    lines = broken_law(law).splitlines()[1:]
+    return element(
+        "section", None,
+        element("h2", None, foreign(law["name"])),
+        element("p", None, foreign(law["reason"])),
+        element("pre", None, "\n".join(printable(line) for line in lines)),
+    )  # fmt: skip
+
+
 FORMATS = {
     "json": Format("json", _json),
     "junit": Format("xml", lambda check: junit(outcomes_of_check(check))),
     "sarif": Format("sarif", lambda check: sarif(outcomes_of_check(check))),
+    "md": Format("md", _markdown),
+    "html": Format("html", _html),
 }

@@ -3,6 +3,7 @@
     tables       examples by hand, then tables that Hypothesis generates from the seed: one call serves all laws about
                  a release; a law that is broken is not tried again
     repetitions  a few of these tables, several calls each
+    neighbours   small tables, each with all tables that lack one of its rows; steered towards large distances
     draws        one small table, drawn many times
     orders       small tables whose rows come in many orders
 
@@ -14,10 +15,10 @@ repetition are left to say so. The same seed asks the same questions in the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import seed as with_seed
 
 from harness.testing.asking import OutOfBudget, Rows, Session
@@ -26,13 +27,14 @@ from harness.testing.claims import Claims
 from harness.testing.examples import examples, ordinary, together
 from harness.testing.generating import rows as generated_rows
 from harness.testing.law import Law
+from harness.testing.neighbour_laws import NEIGHBOUR_LAWS, largest_distance
 from harness.testing.outcome import LawResult, as_test, plain_claims
 from harness.testing.reduce import reduced
 from harness.testing.release_laws import RELEASE_LAWS
 from harness.testing.repetition_laws import REPETITION_LAWS
 from harness.vocabulary.oracle import Oracle
 
-LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *CHANCE_LAWS)
+LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *CHANCE_LAWS)
 SHARE_OF_TABLES, SHARE_BESIDE_NOISE = 0.35, 0.1  # of all calls
 MOST_TABLES = 100
 REPEATED_TABLES = 3
@@ -54,7 +56,7 @@ class Check:
         self.calls: dict[Law, int] = dict.fromkeys(self.laws, 0)
 
     def _skips(self, law: Law) -> str | None:
-        rows_only = law.phase in ("tables", "repetitions") and self.session.card.releases == "predictions"
+        rows_only = law.phase in ("tables", "repetitions", "neighbours") and self.session.card.releases == "predictions"
         return "f releases predictions, not rows" if rows_only else law.skipped(self.session, self.claims)
 
     def open_laws(self, phase: str) -> list[Law]:
@@ -81,6 +83,7 @@ class Check:
         rows, _ = self.broken[law]
         first = self.session.trial(rows).answer
         self.session.ask(ordinary(self.session.domains, len(rows) + 2 * ROOM))
+        self.calls[law] += 2
         return self.session.ask(rows).identity != first.identity
 
     def shrink(self, law: Law, most: int) -> None:
@@ -108,7 +111,7 @@ class Check:
 
 def run_check(check: Check, max_failures: int | None = None) -> None:
     """All phases, as far as calls and time go."""
-    for phase in (_tables, _repetitions, _draws, _orders):
+    for phase in (_tables, _repetitions, _neighbours, _draws, _orders):
         if max_failures is None or len(check.broken) < max_failures:
             try:
                 phase(check)
@@ -120,29 +123,39 @@ def _tables(check: Check) -> None:
     share = SHARE_BESIDE_NOISE if check.claims.adds_noise else SHARE_OF_TABLES
     most = int(share * check.session.budget.calls)
     for rows in examples(check.session.domains, check.claims):
+        check.session.trial(rows)  # also where only later phases have laws to judge: they choose among these tables
         for law in check.open_laws("tables"):
             check.judge(law, rows)
+
+    def visit(rows: Rows) -> None:
+        if check.session.budget.spent < most:
+            for law in check.open_laws("tables"):
+                check.judge(law, rows)
+
+    if check.open_laws("tables"):
+        _generate(check, visit, 4 * check.claims.least_rows + ROOM, (Phase.generate,))
+
+    for law in [law for law in check.broken if check.session.card.randomized is not True and check.remembers(law)]:
+        check.doubtful[law] = check.broken.pop(law)
+    _shrink_all(check, list(check.broken))
+
+
+def _generate(check: Check, visit: Callable[[Rows], None], most_rows: int, phases: Sequence[Phase]) -> None:
+    """Show generated tables to a visitor; Hypothesis only generates, since it would ask too often to shrink."""
 
     @with_seed(check.seed)
     @settings(
         max_examples=MOST_TABLES,
         database=None,
         deadline=None,
-        phases=(Phase.generate,),
+        phases=phases,
         suppress_health_check=list(HealthCheck),
     )
-    @given(generated_rows(check.session.domains, max_rows=4 * check.claims.least_rows + ROOM))
-    def visit(rows: list[Any]) -> None:
-        if check.session.budget.spent < most:
-            for law in check.open_laws("tables"):
-                check.judge(law, tuple(rows))
+    @given(generated_rows(check.session.domains, max_rows=most_rows))
+    def generated(rows: list[Any]) -> None:
+        visit(tuple(rows))
 
-    if check.open_laws("tables"):
-        visit()
-
-    for law in [law for law in check.broken if check.session.card.randomized is not True and check.remembers(law)]:
-        check.doubtful[law] = check.broken.pop(law)
-    _shrink_all(check, list(check.broken))
+    generated()
 
 
 def _shrink_all(check: Check, laws: list[Law]) -> None:
@@ -159,6 +172,21 @@ def _repetitions(check: Check) -> None:
     if not broken:
         check.broken |= check.doubtful
     _shrink_all(check, broken)
+
+
+def _neighbours(check: Check) -> None:
+    laws = check.open_laws("neighbours")
+    most = check.session.budget.spent + check.session.budget.left // 2
+
+    def visit(rows: Rows) -> None:
+        if check.session.budget.spent + len(rows) < most and check.open_laws("neighbours"):
+            target(largest_distance(check.session, rows))
+            for law in check.open_laws("neighbours"):
+                check.judge(law, rows)
+
+    if laws:
+        _generate(check, visit, check.claims.least_rows + ROOM // 2, (Phase.generate, Phase.target))
+        _shrink_all(check, [law for law in laws if law in check.broken])
 
 
 def _some_tables(session: Session) -> list[Rows]:
