@@ -2,7 +2,8 @@
 
 A question is a list of rows. `Session.trial` asks it once and remembers the answer, so that all laws about a single
 release share one call; `Session.ask` asks anew, for laws about repetition. An error of the anonymizer is an answer
-like any other: whether it may refuse a table is for a law to say. An oracle that cannot be reached ends the check.
+like any other: whether it may refuse a table is for a law to say. So is the end of its process on this machine. An
+oracle on another machine that cannot be reached ends the check.
 """
 
 from __future__ import annotations
@@ -172,9 +173,14 @@ class Budget:
     _start: float = field(default_factory=time.monotonic)
 
     @property
+    def share_of_time(self) -> float:
+        """How much of the time is over; 1 or more: all of it."""
+        return (time.monotonic() - self._start) / self.seconds
+
+    @property
     def left(self) -> int:
         """Calls that may still be made; none once the time is over."""
-        return 0 if time.monotonic() - self._start > self.seconds else max(0, self.calls - self.spent)
+        return 0 if self.share_of_time >= 1 else max(0, self.calls - self.spent)
 
     def spend(self, calls: int) -> None:
         if calls > self.left:
@@ -190,6 +196,7 @@ class Session:
     domains: Domains
     budget: Budget
     seed: int = 0  # of draws and orders that laws choose by chance
+    runs_here: bool = True  # on this machine: whatever fails, the anonymizer is to blame
     reopened: Callable[[Mapping[str, str]], Oracle] | None = None  # in a process with these environment variables
     _trials: dict[tuple[Rows, int], Trial] = field(default_factory=dict, repr=False)
 
@@ -224,7 +231,7 @@ class Session:
         try:
             return [_as_answer(release) for release in checked_answers(self.oracle, ask)]
         except OracleError as error:
-            if error.retryable:  # out of reach, which says nothing about the anonymizer
+            if error.retryable and not self.runs_here:  # out of reach, which says nothing about the anonymizer
                 raise
             raised = RAISED.search(str(error))
             return [Answer(error=str(error), kind=raised[1] if raised else None)] * draws

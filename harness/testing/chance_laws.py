@@ -102,10 +102,6 @@ def _told_apart(trial: Trial, column: int) -> list[list[int]]:
     return found
 
 
-def _releases_predictions(session: Session, claims: Claims) -> str | None:
-    return "f releases predictions, not rows" if session.card.releases == "predictions" else None
-
-
 @dataclass(frozen=True)
 class _Neighbours:
     """Two tables whose releases of one number differ by `reach` at the most, before noise."""
@@ -237,6 +233,7 @@ CHANCE_LAWS = (
         "draws",
         error_rate=NOISE_RATE,
         skipped=_no_noise,
+        needs_rows=False,
     ),
     Law(
         "row-order-hides-values",
@@ -245,6 +242,5 @@ CHANCE_LAWS = (
         _hides_order,
         "orders",
         error_rate=ORDER_RATE,
-        skipped=_releases_predictions,
     ),
 )

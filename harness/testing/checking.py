@@ -54,7 +54,7 @@ def check(
     claims, chosen = Claims.of(claim), [law_named(law) for law in laws]
     domains = _domains(schema, sample)
     with _opened(anonymizer, options or {}, keep_in) as (oracle, reopened):
-        session = Session(oracle, domains, Budget(budget_calls, max_time), seed, reopened)
+        session = Session(oracle, domains, Budget(budget_calls, max_time), seed, _runs_here(anonymizer), reopened)
         under_way = Check(session, claims, chosen, seed)
         run_check(under_way, max_failures)
 
@@ -84,7 +84,7 @@ def check_table(
     domains, chosen = _domains(schema, sample), law_named(law)
     rows = _rows(table, domains)
     with _opened(anonymizer, options or {}, keep_in) as (oracle, reopened):
-        session = Session(oracle, domains, Budget(CALLS, SECONDS), seed, reopened)
+        session = Session(oracle, domains, Budget(CALLS, SECONDS), seed, _runs_here(anonymizer), reopened)
         under_way = Check(session, Claims.of(claim), [chosen], seed)
         if chosen not in under_way.skipped:
             under_way.judge(chosen, rows)
@@ -98,6 +98,11 @@ def law_named(law: Law | str) -> Law:
     if isinstance(law, str) and law not in known:
         raise InputError(f"law {law!r} is not known; {did_you_mean(law, known)}")
     return known[law] if isinstance(law, str) else law
+
+
+def _runs_here(anonymizer: Anonymizer) -> bool:
+    """Whether no network lies between: a function, or a process that is started here."""
+    return not isinstance(anonymizer, str) or anonymizer.partition(":")[0] in ("python", "cmd", "reference")
 
 
 def _check_budget(calls: int, seconds: float) -> None:
@@ -140,7 +145,8 @@ def _opened(
             yield opened.enter_context(closing(as_oracle(anonymizer))), None
             return
         settings = ChildSettings(log_in(folder), environment_of_one_thread())
-        oracle = opened.enter_context(closing(open_with(anonymizer, dict(options), settings)))
+        once = {"attempts": 1} if anonymizer.startswith("python:") else {}  # a crash is an answer: not asked again
+        oracle = opened.enter_context(closing(open_with(anonymizer, {**once, **options}, settings)))
         yield oracle, _reopening(anonymizer, options, settings, opened) if anonymizer.startswith("python:") else None
 
 

@@ -35,3 +35,4 @@ class Law:
     severity: Severity = "error"
     error_rate: float = 0.0  # chance that an anonymizer that keeps the law is said to break it; 0: a table proves it
     skipped: Callable[[Session, Claims], str | None] = always  # why the law is not judged here
+    needs_rows: bool = True  # False: it is also about an f that releases predictions
