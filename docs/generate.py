@@ -18,6 +18,7 @@ from pathlib import Path
 from measure import MEANING_PAGE, with_measured_table
 from pages_certificate import certificate_page
 from pages_commands import commands_page, errors_page, glossary_page
+from pages_laws import laws_page
 from pages_oracles import oracles_page
 from pages_python import python_page
 from pages_report import report_page
@@ -34,6 +35,7 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "commands": commands_page,
     "errors": errors_page,
     "glossary": glossary_page,
+    "laws": laws_page,
     "names": names_page,
     "oracles": oracles_page,
     "python": python_page,

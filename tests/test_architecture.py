@@ -38,10 +38,10 @@ ORDER = [
     "auditing.decision", "auditing.detectable", "auditing.certificate_words", "auditing.compile_certificate",
     "auditing.journal_facts", "auditing.verify_certificate", "signing",
     "glossary", "render", "report", "progress", "github_job", "analysis", "synthetic_census", "api", "experiments",
-    "demo", "testing", "cli", "pytest_plugin",
+    "demo", "testing", "strategies", "cli", "pytest_plugin",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
-KNOW_THE_ORACLES = {"api", "experiments", "demo", "cli", "pytest_plugin"}
+KNOW_THE_ORACLES = {"api", "experiments", "demo", "testing", "cli", "pytest_plugin"}
 
 PUBLIC = {
     "Adversary", "Ask", "Audit", "Card", "Claim", "Column", "Dataset", "Finding", "HarnessError", "Hierarchy",

@@ -150,7 +150,7 @@ def test_a_report_is_rendered_in_every_format_of_the_registry(report: harness.Re
 def test_a_new_renderer_is_one_entry_and_reaches_the_command(
     report: harness.Report, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(RENDERERS, "short", Renderer("the outcome", lambda plain, _: plain["verdict"]["outcome"]))
+    monkeypatch.setitem(RENDERERS, "short", Renderer("the outcome", lambda plain, _: str(plain["verdict"]["outcome"])))
     (tmp_path / "report.json").write_text(report.to_json())
     assert main(["report", str(tmp_path), "--format", "short"]) == 0
     assert capsys.readouterr().out == report.verdict.outcome.value

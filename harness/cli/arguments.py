@@ -231,6 +231,37 @@ def _serve(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="serving:serve")
 
 
+def _check(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Exit codes: 0 if no law is broken, 1 if one is, 4 if one could not be judged and --inconclusive=fail. "
+        "Claims: k, l, t, noise_epsilon, epsilon, deterministic, seedable, keeps_rows, keeps_sensitive."
+    )
+    command.add_argument("address", help="the anonymizer: python:module:function, cmd:…, https://…, reference:mondrian")
+    schema = "the columns and their domains, or a sample of real rows: the section [data] of an audit.toml"
+    command.add_argument("--schema", type=Path, required=True, metavar="FILE", help=schema)
+    claim = "what the anonymizer is said to do: k=3; may be repeated"
+    command.add_argument("--claim", action="append", default=[], metavar="NAME=VALUE", help=claim)
+    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="for the anonymizer: k=5")
+    command.add_argument("--law", action="append", default=[], metavar="NAME", help="check this law only; repeatable")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="another number asks other tables (0)")
+    command.add_argument("--budget-calls", type=int, default=300, metavar="N", help="calls of the anonymizer (300)")
+    command.add_argument("--max-time", type=float, default=60.0, metavar="SECONDS", help="time of the whole check (60)")
+    command.add_argument("--max-failures", type=int, metavar="N", help="stop after so many broken laws")
+    command.add_argument("--report", default="", metavar="FORMATS", help="files to write: json,junit,sarif,md,html")
+    command.add_argument("--report-dir", type=Path, default=Path(), metavar="DIR", help="folder for them (.)")
+    inconclusive = "whether a law that could not be judged fails the check (warn)"
+    command.add_argument("--inconclusive", choices=["warn", "fail"], default="warn", help=inconclusive)
+    command.add_argument("--json", action="store_true", help="print check.json instead of the table")
+    command.set_defaults(perform="checking:check")
+
+
+def _replay(command: argparse.ArgumentParser) -> None:
+    command.epilog = "Exit codes: 0 if all cases are fixed, 1 if one still fails, 3 if one could not be asked."
+    cases = "cases that `harness check` kept (all of .harness)"
+    command.add_argument("cases", type=Path, nargs="*", metavar="FILE", help=cases)
+    command.set_defaults(perform="checking:replay")
+
+
 def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument("words", nargs="*", metavar="TERM|CODE", help="such as witness or E202; without it, a list")
     command.set_defaults(perform="explaining:explain")
@@ -255,6 +286,8 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "data": ("fetch a public data set of the papers from OpenML, as a CSV file", _data),
     "measure": ("measure one released table: k, l, t, discrimination rate, loss, utility", _measure),
     "serve": ("for vendors: offer an anonymizer to an auditor", _serve),
+    "check": ("try an anonymizer on generated tables: which laws does it keep", _check),
+    "replay": ("try again the tables that broke a law", _replay),
     "explain": ("explain a term of the output, or the code of an error", _explain),
     "completion": ("print a script that completes commands and options in a shell", _completion),
 }

@@ -68,21 +68,21 @@ def _json(report: Plain, _: Beside) -> str:
     return json.dumps(report, allow_nan=False) + "\n"
 
 
-def _junit(report: Plain) -> str:
+def _junit(report: Plain, _: Beside) -> str:
     from harness.render.junit import junit
     from harness.render.outcomes import outcomes_of_report
 
     return junit(outcomes_of_report(report))
 
 
-def _sarif(report: Plain) -> str:
+def _sarif(report: Plain, _: Beside) -> str:
     from harness.render.outcomes import outcomes_of_report
     from harness.render.sarif import sarif
 
     return sarif(outcomes_of_report(report))
 
 
-def _badge(report: Plain) -> str:
+def _badge(report: Plain, _: Beside) -> str:
     from harness.render.badge import badge
 
     return badge(report)

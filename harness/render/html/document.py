@@ -31,23 +31,29 @@ def page(report: Plain, beside: Beside | None = None) -> str:
     sections = [section for build in SECTIONS if (section := build(source)) is not None]
     content = joined([opening(source), *(section.markup() for section in sections)])
     body = element("main", None, content, definitions(content).markup())
-    return f"<!DOCTYPE html>\n{element('html', {'lang': 'en'}, _head(source), element('body', None, body))}\n"
+    name = cut(report["oracle"]["card"]["name"], 60)
+    return document(f"{headline(report)}: audit of {name}", body, print_style(source))
 
 
-def _head(source: Source) -> Markup:
-    style, script = Markup(_resource("page.css") + print_style(source)), Markup(_resource("page.js"))
+def document(title: str, body: Markup, further_style: str = "") -> str:
+    """A file of its own with this body: nothing is fetched, and nothing but our style and script is allowed."""
+    head = _head(title, further_style)
+    return f"<!DOCTYPE html>\n{element('html', {'lang': 'en'}, head, element('body', None, body))}\n"
+
+
+def _head(title: str, further_style: str) -> Markup:
+    style, script = Markup(_resource("page.css") + further_style), Markup(_resource("page.js"))
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
         "form-action 'none'"
     )
-    name = cut(source.report["oracle"]["card"]["name"], 60)
     return element(
         "head", None,
         element("meta", {"charset": "utf-8"}),
         element("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
         element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
         element("meta", {"name": "referrer", "content": "no-referrer"}),
-        element("title", None, f"{headline(source.report)}: audit of {name}"),
+        element("title", None, title),
         element("style", None, style),
         element("script", {"type": "module"}, script),
     )  # fmt: skip

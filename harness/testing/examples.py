@@ -1,0 +1,70 @@
+"""Tables by hand: the ones that anonymizers get wrong most often. Knows domains, no oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.testing.asking import Rows
+from harness.testing.claims import Claims
+from harness.testing.domains import Cell, Domain, Domains
+from harness.testing.generating import UNUSUAL, Row
+
+TOGETHER = 6  # rows of a table whose rows an anonymizer puts into one class, at the most
+
+
+def examples(domains: Domains, claims: Claims) -> Iterator[Rows]:
+    """An ordinary table first; then constant, extreme and unusual ones, and small ones last."""
+    least = claims.least_rows
+    yield ordinary(domains, 3 * least + 6)
+    yield (_row(domains, 0),) * max(3, least)
+    yield tuple(_corner(domains, number) for number in range(2 * least + 4))
+    for place in range(len(domains.columns)):  # one column is the same in every row
+        yield _with_column(ordinary(domains, 2 * least + 2), place, [_row(domains, 0)[place]])
+    for place, domain in enumerate(domains.columns[: len(domains.schema.quasi)]):
+        if domain.is_open and domain.kind == "category":
+            yield _with_column(ordinary(domains, max(len(UNUSUAL), 2 * least)), place, UNUSUAL)
+    yield from (ordinary(domains, rows) for rows in sorted({least, max(1, least - 1), 1}, reverse=True))
+
+
+def _corner(domains: Domains, number: int) -> Row:
+    return tuple(domain.corners[number % len(domain.corners)] for domain in domains.columns)
+
+
+def _with_column(rows: Rows, place: int, cells: Sequence[Cell]) -> Rows:
+    """The rows with other cells in one column, taken in turn."""
+    return tuple((*row[:place], cells[number % len(cells)], *row[place + 1 :]) for number, row in enumerate(rows))
+
+
+def ordinary(domains: Domains, rows: int) -> Rows:
+    """So many rows whose cells go through their domains, each column at a pace of its own."""
+    return tuple(_row(domains, number) for number in range(rows))
+
+
+def _row(domains: Domains, number: int) -> Row:
+    return tuple(_cell(domain, number * (2 * place + 1)) for place, domain in enumerate(domains.columns))
+
+
+def _cell(domain: Domain, number: int) -> Cell:
+    if domain.values:
+        return domain.values[number % len(domain.values)]
+    steps = 17
+    return domain.cell(domain.low + (domain.high - domain.low) * (number * 5 % steps) / (steps - 1))
+
+
+def together(domains: Domains, claims: Claims) -> Iterator[Rows]:
+    """Small tables whose numbers differ a little and whose other cells differ, smallest first: one class, or few."""
+    for rows in range(max(3, claims.least_rows), max(TOGETHER, claims.least_rows + 1) + 1):
+        yield tuple(_near(domains, number) for number in range(rows))
+
+
+def _near(domains: Domains, number: int) -> Row:
+    quasi = len(domains.schema.quasi)
+    near = [_next_to_lowest(domain, number) for domain in domains.columns[:quasi]]
+    return (*near, *(_cell(domain, number) for domain in domains.columns[quasi:]))
+
+
+def _next_to_lowest(domain: Domain, number: int) -> Cell:
+    if domain.values:
+        return _cell(domain, number)
+    step = 1.0 if domain.whole else (domain.high - domain.low) / 100
+    return domain.cell(min(domain.high, domain.low + number * step))

@@ -1,0 +1,299 @@
+"""Laws about one release of one table: what is released must be true, complete, and hide what it says it hides.
+
+A table that f refuses, or releases unreadably, breaks one law only; the others say nothing about it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.testing.asking import Rows, Session, Trial
+from harness.testing.claims import Claims
+from harness.testing.law import Law
+from harness.vocabulary.release import WEIGHT_NAMES
+
+CRASHES = ("UnicodeEncodeError", "UnicodeDecodeError", "RecursionError", "MemoryError", "ZeroDivisionError")
+FEW = 4  # rows: so few numbers may be all different by chance
+
+
+def _readable(session: Session, rows: Rows) -> Trial | None:
+    trial = session.trial(rows)
+    return trial if trial.microdata is not None else None
+
+
+def _answers(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = session.trial(rows)
+    if trial.answer.error is None or (_may_refuse(session, claims, trial) and trial.answer.kind not in CRASHES):
+        return None
+    return f"{len(rows)} rows were refused: {trial.answer.error}"
+
+
+def _may_refuse(session: Session, claims: Claims, trial: Trial) -> bool:
+    """Whether a table is too small to be anonymized, or holds cells that nobody declared."""
+    if len(trial.rows) < claims.least_rows or _kinds_of_secrets(trial) < (claims.l or 1):
+        return True
+    if _is_foreign(session, trial.rows):
+        return True
+    smallest = min((len(one.rows) for one in session.trials if one.answer.error is None), default=0)
+    return claims.k is None and len(trial.rows) < smallest
+
+
+def _kinds_of_secrets(trial: Trial) -> int:
+    return min(len(np.unique(codes)) for codes in trial.data.codes[len(trial.data.schema.quasi) :])
+
+
+def _is_foreign(session: Session, rows: Rows) -> bool:
+    """Whether a cell lies outside what the schema declares, so that f may refuse it."""
+    for place, domain in enumerate(session.domains.columns):
+        cells = [row[place] for row in rows]
+        if any(cell is None or cell == "" for cell in cells):
+            return True
+        if domain.values and not domain.is_open and any(cell not in domain.values for cell in cells):
+            return True
+    return False
+
+
+def _reads(session: Session, claims: Claims, rows: Rows) -> str | None:
+    return session.trial(rows).unreadable
+
+
+def _accounts(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    if trial is None or (len(rows) < claims.least_rows and not trial.weights.sum()):
+        return None
+    total, given = trial.weights.sum(), len(rows)
+    assert trial.answer.release is not None
+    says_so = any("suppress" in note.lower() for note in trial.answer.release.notes)
+    if abs(total - given) < 1e-6 or (total < given and says_so):
+        return None
+    return f"{given} rows were given and {total:g} came back, none of them reported as suppressed"
+
+
+def _no_rows_are_claimed(session: Session, claims: Claims) -> str | None:
+    if claims.keeps_rows is False:
+        return "the claim says that rows are not kept"
+    return "noise is claimed, so numbers of rows may change" if claims.adds_noise else None
+
+
+def _covers(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    lonely = trial.unmatched(trial.covers) if trial is not None else None
+    if trial is None or lonely is None:
+        return None
+    if not trial.covers[lonely].any():
+        return f"the released row ({trial.printed(lonely)}) covers no row of the table"
+    return f"the released row ({trial.printed(lonely)}) covers only rows that other released rows already stand for"
+
+
+def _noise_is_claimed(session: Session, claims: Claims) -> str | None:
+    return "noise is claimed, so cells need not be true" if claims.adds_noise else None
+
+
+def _invents_nothing(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    if trial is None:
+        return None
+    assert trial.microdata is not None
+    for place, released in enumerate(trial.microdata.sensitive):
+        column = len(trial.data.schema.quasi) + place
+        domain = trial.data.readings[column].domain
+        given = np.bincount(trial.data.codes[column], minlength=len(domain))
+        shown = released >= 0
+        came = np.bincount(released[shown], weights=trial.weights[shown], minlength=len(domain))
+        more = np.flatnonzero(came > given + 1e-6)
+        if len(more):
+            value = domain[int(more[0])]
+            return f"{value!r} came back {came[more[0]]:g} times and stands {given[more[0]]} times in the table"
+    return None
+
+
+def _secrets_are_not_kept(session: Session, claims: Claims) -> str | None:
+    if claims.keeps_sensitive is False:
+        return "the claim says that sensitive values are not kept"
+    return _noise_is_claimed(session, claims)
+
+
+def _keeps_secrets(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    if trial is None or trial.unmatched(trial.covers) is not None:
+        return None  # another law is broken already
+    lonely = trial.unmatched(trial.covers & trial.shows_secret)
+    if lonely is None:
+        return None
+    return f"no row of the table that ({trial.printed(lonely)}) covers is left with that sensitive value"
+
+
+def _has_k(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    if trial is None or claims.k is None or len(rows) < claims.k:
+        return None
+    sizes = np.bincount(trial.classes, weights=trial.weights)
+    for row in np.flatnonzero(~trial.suppressed):
+        if sizes[trial.classes[row]] < claims.k - 1e-6:
+            return f"the class of ({trial.printed(int(row))}) has {sizes[trial.classes[row]]:g} rows; k = {claims.k}"
+    return None
+
+
+def _no_k(session: Session, claims: Claims) -> str | None:
+    return None if claims.k is not None else "no k is claimed"
+
+
+def _is_diverse(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    if trial is None or claims.l is None or len(rows) < claims.least_rows or _kinds_of_secrets(trial) < claims.l:
+        return None
+    assert trial.microdata is not None
+    for released in trial.microdata.sensitive:
+        for row in np.flatnonzero(~trial.suppressed):
+            members = released[trial.classes == trial.classes[row]]
+            different = len(np.unique(members[members >= 0]))
+            if different < claims.l:
+                return f"the class of ({trial.printed(int(row))}) has {different} sensitive values; l = {claims.l}"
+    return None
+
+
+def _no_l(session: Session, claims: Claims) -> str | None:
+    return None if claims.l is not None else "no l is claimed"
+
+
+def _is_close(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    if trial is None or claims.t is None or len(rows) < claims.least_rows:
+        return None
+    assert trial.microdata is not None
+    for place, released in enumerate(trial.microdata.sensitive):
+        column = len(trial.data.schema.quasi) + place
+        n = len(trial.data.readings[column].domain)
+        whole = np.bincount(trial.data.codes[column], minlength=n) / len(rows)
+        for row in np.flatnonzero(~trial.suppressed):
+            mine = (trial.classes == trial.classes[row]) & (released >= 0)
+            if not mine.any():
+                continue
+            share = np.bincount(released[mine], weights=trial.weights[mine], minlength=n) / trial.weights[mine].sum()
+            moved = _distance(share - whole, ordered=_is_ordered(trial, column))
+            if moved > claims.t + 1e-9:
+                return f"the class of ({trial.printed(int(row))}) lies {moved:.3g} from the table; t = {claims.t:g}"
+    return None
+
+
+def _is_ordered(trial: Trial, column: int) -> bool:
+    reading = trial.data.readings[column]
+    return reading.kind in ("number", "ordered", "date")
+
+
+def _distance(difference: np.ndarray[tuple[int], np.dtype[np.float64]], *, ordered: bool) -> float:
+    """The earth mover's distance of t-closeness: along the order of the values, else with equal ground distance."""
+    if ordered:
+        return float(np.abs(np.cumsum(difference))[:-1].sum() / max(1, len(difference) - 1))
+    return float(np.abs(difference).sum() / 2)
+
+
+def _no_t(session: Session, claims: Claims) -> str | None:
+    return None if claims.t is not None else "no t is claimed"
+
+
+def _hides_unique_rows(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    if trial is None or len(rows) < max(2, claims.least_rows):
+        return None
+    quasi = np.stack(trial.data.codes[: len(trial.data.schema.quasi)], axis=1)
+    _, place, count = np.unique(quasi, axis=0, return_inverse=True, return_counts=True)
+    alone = count[place.reshape(-1)] == 1
+    if claims.adds_noise and not (trial.exact.all() and len(rows) >= FEW):
+        return None  # some rows may be as they were by chance, not all of them
+    for row in np.flatnonzero(trial.exact):
+        if alone[trial.covers[row]].any():
+            return f"({trial.printed(int(row))}) is released as it is, and one row of the table alone has these cells"
+    return None
+
+
+def _releases_no_identifier(session: Session, claims: Claims, rows: Rows) -> str | None:
+    trial = _readable(session, rows)
+    if trial is None or len(rows) < FEW:
+        return None
+    assert trial.answer.release is not None
+    table = trial.answer.release
+    for name in table.names:
+        is_ours = name in trial.data.schema.names or name == trial.data.schema.weight or name.lower() in WEIGHT_NAMES
+        codes = table.column(name).codes
+        if not is_ours and table.rows >= FEW and len(np.unique(codes)) == table.rows:
+            return f"the column {name!r}, which the table did not have, holds another value in every row"
+    return None
+
+
+RELEASE_LAWS = (
+    Law(
+        "answers-every-table",
+        "Every table of the declared domain is anonymized; only one that is too small may be refused.",
+        "One person's unusual value stops everybody's release, or a crash tells that the value is there.",
+        _answers,
+    ),
+    Law(
+        "release-can-be-read",
+        "Every released cell can be read: a value, a range, a set, a node of a hierarchy, or suppressed.",
+        "Nobody can use, or check, a cell that cannot be read.",
+        _reads,
+        skipped=_noise_is_claimed,
+    ),
+    Law(
+        "rows-are-accounted-for",
+        "As many rows come back as were given, unless the release says that it suppressed some.",
+        "Rows that vanish or appear bias every use, and an answer for another table goes unnoticed.",
+        _accounts,
+        skipped=_no_rows_are_claimed,
+    ),
+    Law(
+        "cells-cover-their-values",
+        "Released rows can be matched to rows of the table so that each cell covers the value it stands for.",
+        "A range that excludes its own end point, or a wrong node, is a false statement about a person.",
+        _covers,
+        skipped=_noise_is_claimed,
+    ),
+    Law(
+        "sensitive-values-are-not-invented",
+        "No sensitive value comes back more often than it stands in the table.",
+        "An invented diagnosis is a false statement about a class of people.",
+        _invents_nothing,
+        skipped=_secrets_are_not_kept,
+    ),
+    Law(
+        "sensitive-values-stay-with-their-rows",
+        "Each released row shows the sensitive value of a row that its cells cover.",
+        "A value that moved to another class is a false statement about the people in both.",
+        _keeps_secrets,
+        skipped=_secrets_are_not_kept,
+    ),
+    Law(
+        "classes-have-k-rows",
+        "Every class of rows with the same quasi-identifiers has at least k rows, or is suppressed.",
+        "A person in a smaller class is singled out further than was promised.",
+        _has_k,
+        skipped=_no_k,
+    ),
+    Law(
+        "classes-are-l-diverse",
+        "Every class holds at least l different sensitive values, where the table has as many.",
+        "Whoever finds a person's class learns the sensitive value.",
+        _is_diverse,
+        skipped=_no_l,
+    ),
+    Law(
+        "classes-are-t-close",
+        "The sensitive values of every class are distributed as in the table, up to t.",
+        "Whoever finds a person's class learns more about the sensitive value than the table tells about everybody.",
+        _is_close,
+        skipped=_no_t,
+    ),
+    Law(
+        "unique-rows-are-not-copied",
+        "A combination of quasi-identifiers that only one row has is not released as it is.",
+        "Such a row is a raw copy of a person's record: whoever knows her quasi-identifiers finds her.",
+        _hides_unique_rows,
+    ),
+    Law(
+        "no-identifier-survives",
+        "No added column has another value in every row.",
+        "A row number or key leads from the released row back to the person.",
+        _releases_no_identifier,
+    ),
+)

@@ -1,0 +1,245 @@
+"""Checking an anonymizer against laws: which tables it is asked about, in which order, and what is left for shrinking.
+
+    tables       examples by hand, then tables that Hypothesis generates from the seed: one call serves all laws about
+                 a release; a law that is broken is not tried again
+    repetitions  a few of these tables, several calls each
+    neighbours   small tables, each with all tables that lack one of its rows; steered towards large distances
+    draws        one small table, drawn many times
+    orders       small tables whose rows come in many orders
+
+A third of calls and time at most is spent on tables (a tenth where noise is claimed, which takes many draws), and each
+broken law may use a part of the rest to find a smaller table that breaks it. A law about one release that is not
+broken any more once another table was asked about shows that f remembers; it is then not judged, and laws about
+repetition are left to say so. The same seed asks the same questions in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings, target
+from hypothesis import seed as with_seed
+
+from harness.testing.asking import OutOfBudget, Rows, Session
+from harness.testing.chance_laws import CHANCE_LAWS
+from harness.testing.claims import Claims
+from harness.testing.examples import examples, ordinary, together
+from harness.testing.generating import rows as generated_rows
+from harness.testing.law import Law
+from harness.testing.neighbour_laws import NEIGHBOUR_LAWS, largest_distance
+from harness.testing.outcome import LawResult, as_test, plain_claims
+from harness.testing.reduce import reduced
+from harness.testing.release_laws import RELEASE_LAWS
+from harness.testing.repetition_laws import REPETITION_LAWS
+from harness.vocabulary.oracle import Oracle
+
+LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *CHANCE_LAWS)
+SHARE_OF_TABLES, SHARE_BESIDE_NOISE = 0.35, 0.1  # of all calls
+MOST_TABLES = 100
+REPEATED_TABLES = 3
+SHRINKING = 80  # questions about smaller tables for one broken law, at the most
+ROOM = 8  # rows of a generated table beyond four classes
+
+Reopened = Callable[[Mapping[str, str]], Oracle]
+
+
+class Check:
+    """One check under way: what is asked next, and what every law has shown so far."""
+
+    def __init__(self, session: Session, claims: Claims, laws: Iterable[Law], seed: int) -> None:
+        self.session, self.claims, self.laws, self.seed = session, claims, tuple(laws), seed
+        self.skipped = {law: reason for law in self.laws if (reason := self._skips(law)) is not None}
+        self.broken: dict[Law, tuple[Rows, str]] = {}
+        self.doubtful: dict[Law, tuple[Rows, str]] = {}  # broken by what f remembers
+        self.judged: set[Law] = set()
+        self.calls: dict[Law, int] = dict.fromkeys(self.laws, 0)
+
+    def _skips(self, law: Law) -> str | None:
+        if law.needs_rows and self.session.card.releases == "predictions":
+            return "f releases predictions, not rows"
+        return law.skipped(self.session, self.claims)
+
+    def open_laws(self, phase: str) -> list[Law]:
+        return [law for law in self.laws if law.phase == phase and law not in self.closed]
+
+    @property
+    def closed(self) -> set[Law]:
+        """Laws that are not tried any more."""
+        return {*self.skipped, *self.broken, *self.doubtful}
+
+    def judge(self, law: Law, rows: Rows) -> None:
+        """Try a law on one table."""
+        before = self.session.budget.spent
+        try:
+            reason = law.broken(self.session, self.claims, rows)
+        finally:
+            self.calls[law] += self.session.budget.spent - before
+        self.judged.add(law)
+        if reason is not None:
+            self.broken[law] = (rows, reason)
+
+    def remembers(self, law: Law) -> bool:
+        """Whether a law was broken by what f kept of earlier tables: after another table the answer is another one."""
+        rows, _ = self.broken[law]
+        first = self.session.trial(rows).answer
+        self.session.ask(ordinary(self.session.domains, len(rows) + 2 * ROOM))
+        self.calls[law] += 2
+        return self.session.ask(rows).identity != first.identity
+
+    def shrink(self, law: Law, most: int) -> None:
+        """Replace the table that breaks a law by a smaller one, if there is one."""
+        rows, reason = self.broken[law]
+        reasons, before = {rows: reason}, self.session.budget.spent
+
+        def breaks(table: Rows) -> bool:
+            why = law.broken(self.session, self.claims, table)
+            reasons[table] = why or ""
+            return why is not None
+
+        try:
+            start = next((table for table in self._small_tables(rows) if breaks(table)), rows)
+            smallest = reduced(start, breaks, self.session.domains, most)
+        except OutOfBudget:
+            smallest = rows
+        self.calls[law] += self.session.budget.spent - before
+        self.broken[law] = (smallest, reasons[smallest])
+
+    def _small_tables(self, rows: Rows) -> Iterator[Rows]:
+        """Tables that may show the same as a larger one, at the cost of a few questions."""
+        return (table for table in together(self.session.domains, self.claims) if len(table) < len(rows))
+
+
+def run_check(check: Check, max_failures: int | None = None) -> None:
+    """All phases, as far as calls and time go."""
+    for phase in (_tables, _repetitions, _neighbours, _draws, _orders):
+        if max_failures is None or len(check.broken) < max_failures:
+            try:
+                phase(check)
+            except OutOfBudget:
+                return
+
+
+def _tables(check: Check) -> None:
+    if check.session.card.releases == "predictions":
+        return
+    share = SHARE_BESIDE_NOISE if check.claims.adds_noise else SHARE_OF_TABLES
+    most = int(share * check.session.budget.calls)
+    for rows in examples(check.session.domains, check.claims):
+        check.session.trial(rows)  # also where only later phases have laws to judge: they choose among these tables
+        for law in check.open_laws("tables"):
+            check.judge(law, rows)
+
+    def visit(rows: Rows) -> None:
+        budget = check.session.budget
+        if budget.spent < most and budget.share_of_time < share:
+            for law in check.open_laws("tables"):
+                check.judge(law, rows)
+
+    if check.open_laws("tables"):
+        _generate(check, visit, 4 * check.claims.least_rows + ROOM, (Phase.generate,))
+
+    for law in [law for law in check.broken if check.session.card.randomized is not True and check.remembers(law)]:
+        check.doubtful[law] = check.broken.pop(law)
+    _shrink_all(check, list(check.broken))
+
+
+def _generate(check: Check, visit: Callable[[Rows], None], most_rows: int, phases: Sequence[Phase]) -> None:
+    """Show generated tables to a visitor; Hypothesis only generates, since it would ask too often to shrink."""
+
+    @with_seed(check.seed)
+    @settings(
+        max_examples=MOST_TABLES,
+        database=None,
+        deadline=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(generated_rows(check.session.domains, max_rows=most_rows))
+    def generated(rows: list[Any]) -> None:
+        visit(tuple(rows))
+
+    generated()
+
+
+def _shrink_all(check: Check, laws: list[Law]) -> None:
+    for number, law in enumerate(laws):
+        check.shrink(law, min(SHRINKING, check.session.budget.left // (len(laws) - number + 1)))
+
+
+def _repetitions(check: Check) -> None:
+    known = set(check.broken)
+    for rows in _some_tables(check.session):
+        for law in check.open_laws("repetitions"):
+            check.judge(law, rows)
+    broken = [law for law in check.broken if law not in known]
+    if not broken:
+        check.broken |= check.doubtful
+    _shrink_all(check, broken)
+
+
+def _neighbours(check: Check) -> None:
+    laws = check.open_laws("neighbours")
+    most = check.session.budget.spent + check.session.budget.left // 2
+
+    def visit(rows: Rows) -> None:
+        if check.session.budget.spent + len(rows) < most and check.open_laws("neighbours"):
+            target(largest_distance(check.session, rows))
+            for law in check.open_laws("neighbours"):
+                check.judge(law, rows)
+
+    if laws:
+        _generate(check, visit, check.claims.least_rows + ROOM // 2, (Phase.generate, Phase.target))
+        _shrink_all(check, [law for law in laws if law in check.broken])
+
+
+def _some_tables(session: Session) -> list[Rows]:
+    """One of the tables that were refused, and some of different sizes that were not."""
+    refused = [trial.rows for trial in session.trials if trial.answer.error is not None]
+    answered = sorted({trial.rows for trial in session.trials if trial.answer.error is None}, key=len)
+    places = {round(part * (len(answered) - 1) / REPEATED_TABLES) for part in range(1, REPEATED_TABLES + 1)}
+    return [*(answered[place] for place in sorted(places) if answered), *refused[:1]]
+
+
+def _draws(check: Check) -> None:
+    rows = next(together(check.session.domains, check.claims))
+    for law in check.open_laws("draws"):
+        check.judge(law, rows)
+
+
+def _orders(check: Check) -> None:
+    for rows in together(check.session.domains, check.claims):
+        for law in check.open_laws("orders"):
+            check.judge(law, rows)
+
+
+def _is_vacuous(check: Check, law: Law) -> bool:
+    """Whether a law was kept because f released nothing that could break it."""
+    if not law.needs_rows or law.name in ("answers-every-table", "errors-are-stable"):
+        return False
+    trials = check.session.trials
+    if check.claims.adds_noise:
+        return not any(trial.answer.release is not None for trial in trials)
+    return not any(trial.microdata is not None for trial in trials)
+
+
+def results_of(check: Check, reproduce: Callable[[Law, Rows], str | None]) -> Iterator[LawResult]:
+    """What every law has shown."""
+    for law in check.laws:
+        calls = check.calls[law]
+        if law in check.skipped:
+            yield LawResult(law, "skipped", calls, check.skipped[law])
+        elif law in check.broken:
+            rows, reason = check.broken[law]
+            frame = check.session.domains.frame(rows)
+            table = tuple({str(name): cell for name, cell in row.items()} for row in frame.to_dict("records"))
+            test = as_test(law, plain_claims(check.claims), table)
+            yield LawResult(law, "failed", calls, reason, table, reproduce(law, rows), test)
+        elif law in check.doubtful:
+            yield LawResult(law, "inconclusive", calls, "what f releases depends on tables that were asked before")
+        elif law in check.judged and not _is_vacuous(check, law):
+            yield LawResult(law, "passed", calls)
+        elif law in check.judged:
+            yield LawResult(law, "inconclusive", calls, "f released no table that could be read")
+        else:
+            yield LawResult(law, "inconclusive", calls, "calls or time were used up before it could be judged")
