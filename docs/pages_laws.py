@@ -13,7 +13,7 @@ CLAIMS = {
     "k": "every class of rows with the same quasi-identifiers has at least k rows",
     "l": "every class holds at least l different sensitive values",
     "t": "the sensitive values of every class are distributed as in the table, up to t",
-    "noise_epsilon": "released numbers or counts carry the noise of ε-differential privacy; cells need not be true then",
+    "noise_epsilon": "released numbers or counts carry the noise of ε-differential privacy; cells need not be true",
     "epsilon": "no row moves the inference about itself by this much",
     "deterministic": "equal tables get equal releases; false: they need not",
     "seedable": "equal seeds give equal releases, and different ones different releases",

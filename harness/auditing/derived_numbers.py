@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.auditing.events import Event, Examined, Look, Measurement, Selected
+from harness.auditing.events import Event, Examined, Look, Measurement, Selected, Vector
 from harness.measuring.bounds import binomial_lower, binomial_upper
 from harness.measuring.divergence import Divergence, SumOfDistances, divergence_named
 from harness.measuring.estimate import compare
@@ -67,7 +67,8 @@ def _require_exact(person: int, one: Measurement, divergence: Divergence | None)
                 f"{proven.distance!r} apart; the journal cannot be trusted"
             )
         _require_same(person, "parts of the distance per value", one.per_value, proven.per_value)
-    if one.confidence and one.confidence not in zip(one.present, one.absent, strict=True):
+    pairs: list[Vector] = list(zip(one.present, one.absent, strict=True))
+    if one.confidence and one.confidence not in pairs:
         raise JournalError(
             f"the confidence in the true value of person {person} is in neither of her two predictions; the journal "
             "cannot be trusted"

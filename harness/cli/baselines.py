@@ -17,8 +17,9 @@ from harness.analysis.person_digest import VARIABLE, DigestKey, create_key, find
 from harness.analysis.recorded import recorded_now
 from harness.analysis.regression import Comparison, Judged, compare_with_baseline
 from harness.analysis.regression_text import comparison_lines, comparison_outcomes, recorded_in_words
-from harness.api import REPORT, RUN, open_oracle, oracle_log, run_audit, versions
+from harness.api import open_oracle, oracle_log, run_audit, versions
 from harness.auditing.config import load
+from harness.auditing.folder import REPORT, RUN
 from harness.cli import allow_imports_beside, tell
 from harness.github_job import print_result, show_outcomes
 from harness.render.outcomes import Location

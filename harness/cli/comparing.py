@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from harness.analysis.compare import compare_reports, worst
-from harness.api import REPORT
+from harness.auditing.folder import REPORT
 from harness.render.comparison import comparison_text
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError
