@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 
 from harness.auditing.confidential import withheld
@@ -39,6 +41,24 @@ def check_folder(folder: Path, key: VerifyingKey | None = None, head: str | None
 
     A public key checks the signature, a head that was kept since the run that the journal is still that one.
     """
+    try:
+        return _checked(folder, key, head)
+    except JournalError as error:
+        raise error if (hint := _other_version(folder)) is None else error.followed_by(hint) from None
+
+
+def _other_version(folder: Path) -> str | None:
+    """What to do if the folder was written by another version, whose sentences may differ from ours."""
+    try:
+        made_with = json.loads((folder / RUN).read_text(encoding="utf-8"))["versions"]["anonymizer-harness"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    if made_with == version("anonymizer-harness"):
+        return None
+    return f"the folder was written by version {made_with!r:.40}, and this is another one: verify it with that version"
+
+
+def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Evidence:
     journal, path = folder / JOURNAL, folder / REPORT
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
     complete = recompile(journal)
