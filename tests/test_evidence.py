@@ -38,6 +38,14 @@ def test_every_file_is_named_with_what_was_checked(folder: Path) -> None:
     ]
 
 
+def test_a_folder_of_another_version_that_differs_says_so(folder: Path) -> None:
+    run = json.loads((folder / "run.json").read_text())
+    run["versions"]["anonymizer-harness"] = "0.1.0"
+    (folder / "run.json").write_text(json.dumps(run))
+    with pytest.raises(harness.JournalError, match=r"run.json: .*; the folder was written by version '0.1.0'"):
+        check_folder(folder)
+
+
 def test_files_that_are_not_there_are_named(folder: Path) -> None:
     for name in ("certificate.json", "report.html"):
         (folder / name).unlink()

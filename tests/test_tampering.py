@@ -19,7 +19,7 @@ from tests.anonymizers import chunks
 from tests.signing.keys import write_keys
 from tests.small_audits import audit, table
 
-SIGNED = ("journal.jsonl", "report.json", "certificate.json", "attestation.json")
+SIGNED = ("journal.jsonl", "report.json", "certificate.json", "attestation.json", "report.html")
 Place = tuple[Any, ...]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 
 from harness.auditing.confidential import withheld
@@ -22,6 +24,7 @@ from harness.vocabulary.errors import InputError, JournalError
 
 RAW = "   {"  # how the raw rows in a line of a summary begin
 PLACE_OF_A_ROW = {"raw": "record"}
+TEST_REPORT = b'<section id="certificate"'  # how it begins on a page
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,24 @@ def check_folder(folder: Path, key: VerifyingKey | None = None, head: str | None
 
     A public key checks the signature, a head that was kept since the run that the journal is still that one.
     """
+    try:
+        return _checked(folder, key, head)
+    except JournalError as error:
+        raise error if (hint := _other_version(folder)) is None else error.followed_by(hint) from None
+
+
+def _other_version(folder: Path) -> str | None:
+    """What to do if the folder was written by another version, whose sentences may differ from ours."""
+    try:
+        made_with = json.loads((folder / RUN).read_text(encoding="utf-8"))["versions"]["anonymizer-harness"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    if made_with == version("anonymizer-harness"):
+        return None
+    return f"the folder was written by version {made_with!r:.40}, and this is another one: verify it with that version"
+
+
+def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Evidence:
     journal, path = folder / JOURNAL, folder / REPORT
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
     complete = recompile(journal)
@@ -45,8 +66,8 @@ def check_folder(folder: Path, key: VerifyingKey | None = None, head: str | None
     report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
     proven = f"every number of {path} follows from it" if there else "there is no report in the folder"
     lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
-    lines += [*_certificate(folder, report), _page(folder / PAGE, with_files_beside(report, folder))]
-    lines += _attestation(folder, report, key)
+    lines += [*_certificate(folder, report), *_attestation(folder, report, key)]
+    lines.append(_page(folder / PAGE, with_files_beside(report, folder)))
     if os.path.lexists(folder / LOG):
         lines.append(f"{LOG} was not checked: it is what the anonymizer printed, and may hold raw rows")
     return Evidence(report, head_of(journal), tuple(lines))
@@ -103,6 +124,8 @@ def _page(path: Path, report: Report) -> str:
         written = path.read_bytes()
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error}") from None
+    if report.certificate is None and TEST_REPORT in written:
+        return f"{path.name} was not checked: {CERTIFICATE}, which it shows, is missing"
     everybody = {finding.person: [PLACE_OF_A_ROW] for finding in report.findings}
     pages = {  # what a run writes, without and with --reveal, and what `harness report --reveal` writes
         f"follows from it, except for calls and times, which are those of {RUN}": report.render("html"),

@@ -34,6 +34,12 @@ class HarnessError(Exception):
         placed.args = (f"{where}: {self}",)
         return placed
 
+    def followed_by(self, hint: str) -> Self:
+        """The same error with advice behind it: `message; hint`."""
+        advised = copy.copy(self)
+        advised.args = (f"{self}; {hint}",)
+        return advised
+
 
 class InputError(HarnessError):
     """Something the auditor gave us is wrong."""

@@ -149,6 +149,17 @@ def test_the_print_form_shows_every_point(stated: Path) -> None:
     ]
 
 
+def test_the_page_ends_with_the_test_report_and_prints_its_id_on_every_page(stated: Path) -> None:
+    certificate, page = certificate_of(stated), (stated / "report.html").read_text()
+    shown = page.partition('<section id="certificate"')[2]
+    for section in sections(certificate):
+        assert f"<h3>{section.title}</h3>" in shown
+    for words in ("An Authority, 1 Street", "A Hospital", "line 7 breaks the claim", certificate["digests"]["plan"]):
+        assert words in shown
+    assert f'@page {{ @bottom-left {{ content: "Test report {certificate["id"]}";' in page
+    assert "style-src 'sha256-" in page
+
+
 def reports(root: Path) -> dict[str, Path]:
     """Folders of audits of every kind."""
     people = table(20)
