@@ -80,7 +80,7 @@ def test_the_wheel_runs_in_an_environment_of_its_own_far_from_the_sources(wheel_
 
 @pytest.mark.parametrize("package", ["harness", "oracles"])
 def test_every_module_and_its_types_are_in_the_wheel(wheel: set[str], package: str) -> None:
-    kinds = ("*.py", "*.pyi", "*.json", "py.typed")
+    kinds = ("*.py", "*.pyi", "*.json", "*.css", "*.js", "py.typed")
     expected = {str(path.relative_to(ROOT)) for kind in kinds for path in (ROOT / package).rglob(kind)}
     assert f"{package}/py.typed" in expected
     assert {name for name in wheel if name.startswith(f"{package}/")} == expected

@@ -12,7 +12,7 @@ from harness.render.text import printable
 from tests.render.browser import STRICT, needs_browser, running, served
 from tests.render.reports import ENDLESS, HOSTILE, hostile, report, with_findings
 
-pytestmark = [needs_browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = [needs_browser, pytest.mark.slow]
 
 PAGES: dict[str, Callable[[], str]] = {
     "violated": lambda: page(report("violated")),
