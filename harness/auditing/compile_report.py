@@ -101,7 +101,7 @@ def _compiled(state: AuditState, findings: Sequence[Finding], verdicts: dict[Pai
         "results": results,
         "notes": _notes(state, results, _context(state)),
         "assumptions": _assumptions(spec, state, profile, selected, findings),
-        "plan": json.loads(json.dumps(spec, sort_keys=True)),  # in the order in which the journal holds it
+        "plan": _as_in_the_journal(spec),
         "plan_digest": plan_digest(spec),
         "oracle": {
             "card": _plain_card(profile.card),
@@ -109,7 +109,7 @@ def _compiled(state: AuditState, findings: Sequence[Finding], verdicts: dict[Pai
             "row_order_invariant": profile.row_order_invariant,
         },
         "proportional": proportional_beside_plain(spec, results),
-        "release": None if state.described is None else dict(state.described.metrics),
+        "release": None if state.described is None else _as_in_the_journal(state.described.metrics),
         "selection": {
             "persons": len(selected.persons),
             "examined": len(selected.examined),
@@ -129,6 +129,12 @@ def _plain_confirmed(state: AuditState) -> Plain | None:
     if state.confirmed is None:
         return None
     return {"repeated": state.confirmed.repeated, "different": state.confirmed.different}
+
+
+def _as_in_the_journal(plain: Mapping[str, Any]) -> Plain:
+    """Plain data with its keys in the order of the journal, so that a resumed audit has the same bytes."""
+    ordered: Plain = json.loads(json.dumps(plain, sort_keys=True))
+    return ordered
 
 
 def _with_duplicates(persons: Sequence[int], selected: Selected) -> frozenset[int]:
