@@ -55,7 +55,7 @@ class AuditState:
     violated: set[tuple[int, int]] = field(default_factory=set)  # adversary and secret that somebody breaks it for
     chosen: list[Chosen] = field(default_factory=list)  # who went on to further looks, in this order
     latest: dict[int, int] = field(default_factory=dict)  # the latest look at each person
-    moved: dict[Key, float] = field(default_factory=dict)  # draws times distance, of all looks
+    moved: dict[Key, float] = field(default_factory=dict)  # draws times distance without noise, of all looks
     carried: dict[RowKey, Carried] = field(default_factory=dict)  # what earlier looks leave to the next
     counts: dict[RowKey, tuple[int, int]] = field(default_factory=dict)  # pairs at or above ε, and all
     moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
@@ -119,7 +119,7 @@ class AuditState:
             if event.look == 1 and finding.failure is None:
                 self.moved_first[event.person] = max(self.moved_first.get(event.person, 0.0), finding.distance)
             if finding.failure is None:
-                self.moved[key] = self.moved.get(key, 0.0) + finding.draws * finding.distance
+                self.moved[key] = self.moved.get(key, 0.0) + finding.draws * _without_noise(finding)
             if finding.violates(self.claim):
                 self.violated.add((adversary, secret))
 
@@ -174,26 +174,15 @@ class AuditState:
 
         She is not settled for some pair of adversary and secret for which nobody is proven to break the claim.
         """
-        return any(self._open_pairs(person))
+        return any(self.open_pairs(person))
 
-    def _open_pairs(self, person: int) -> Iterator[tuple[int, int]]:
+    def open_pairs(self, person: int) -> Iterator[tuple[int, int]]:
+        """The adversaries and secrets for which she is not settled, and nobody is proven to break the claim."""
         for pair in self._pairs():
             finding = self.findings[(person, *pair)]
             settled = finding.failure is not None or finding.violates(self.claim) or finding.satisfies(self.claim)
             if not settled and pair not in self.violated:
                 yield pair
-
-    def suspicion(self, person: int) -> float:
-        """How bad an open person looks, over all her draws: 1 is just at the claim. Nothing is proven by it."""
-        scores = [0.0]
-        for pair in self._open_pairs(person):
-            key = (person, *pair)
-            finding, often = self.findings[key], self.findings[key].delta_at_epsilon
-            if self.claim.delta > 0 and often is not None:
-                scores.append(often.value / self.claim.delta)
-            else:
-                scores.append(self.moved[key] / finding.drawn / self.claim.epsilon)
-        return max(scores)
 
     @property
     def examines_blocks(self) -> bool:
@@ -280,6 +269,12 @@ def _by_pair(measurements: Iterable[Measurement]) -> dict[tuple[int, int], list[
     for measurement in measurements:
         pairs.setdefault((measurement.adversary, measurement.secret), []).append(measurement)
     return pairs
+
+
+def _without_noise(finding: Finding) -> float:
+    """The distance without what sampling noise adds to that of independent draws, about in quadrature."""
+    floor = 0.0 if finding.coupled else finding.floor or 0.0
+    return math.sqrt(max(0.0, finding.distance**2 - floor**2)) if floor else finding.distance
 
 
 def _with_exact_tail(finding: Finding) -> Finding:
