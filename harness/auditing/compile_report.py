@@ -60,6 +60,7 @@ def compile_report(state: AuditState) -> Plain:
         doubts=state.doubts,
         uninformed=state.uninformed,
         says_if_random=profile.says_if_random,
+        noise_stays=_why_noise_stays(profile, state),
     )
     verdicts = judge_pairs(findings, state.claim, context)
     groups = {pair: [one for one in findings if (one.adversary, one.secret) == pair] for pair in verdicts}
@@ -86,6 +87,15 @@ def compile_report(state: AuditState) -> Plain:
         },
         "findings": [to_plain(finding) for finding in _with_few_vectors(findings, groups)],
     }
+
+
+def _why_noise_stays(profile: OracleProfile, state: AuditState) -> str:
+    """Why draws with and without a person differ by the noise of f as well, where f was expected to honour seeds."""
+    if profile.ignores_seeds:
+        return "f ignores the seed that it is given, so that its own noise does not cancel"
+    if len(state.unpaired) * 2 > len(state.latest):
+        return "equal seeds do not make draws with and without a person alike, so that f's own noise does not cancel"
+    return ""
 
 
 def _with_duplicates(persons: Sequence[int], selected: Selected) -> frozenset[int]:

@@ -48,7 +48,8 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     if not same and card.randomized is False:
         notes.append("the oracle says it is deterministic, but equal questions got different answers")
         card = replace(card, max_draws=1)  # it was never meant to be asked for several draws
-    if not same and card.seedable:
+    ignores_seeds = card.seedable and not same
+    if ignores_seeds:
         notes.append("the oracle says it honours seeds, but equal questions with equal seeds got different answers")
     card = replace(
         card, randomized=bool(card.randomized) or bool(plan.randomized) or not same, seedable=card.seedable and same
@@ -71,6 +72,7 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
         reading.doubts,
         says_if_random=oracle.card.randomized is not None,
         shuffles=any(len({one.in_order for one in equal if one is not None}) > 1 for equal in (answers, smaller)),
+        ignores_seeds=ignores_seeds,
     )
 
 

@@ -41,7 +41,7 @@ class Levels:
     """How the error 1 − confidence is shared, before anything is measured."""
 
     together: float  # per person, adversary and secret: intervals that hold together
-    alone: float  # that one person keeps the claim, who is the worst of all: nobody else shares it
+    own: float  # of her own upper limit: all keep the claim unless the worst does not, so nobody shares it
     wager: float  # the part of it that bets over all looks get; the rest is for limits of single looks
 
 
@@ -67,7 +67,7 @@ def schedule(plan: Plan, profile: OracleProfile, persons: int, earlier: Sequence
     """
     levels, most = share_levels(plan, profile, persons), plan.draws_of(profile.card)
     if not plan.adaptive or most == 1:
-        return (Look(1, most, levels.together, levels.alone),)
+        return (Look(1, most, levels.together, levels.own),)
     looks = list(earlier)
     if not looks:
         pairs = zip(plan.divergences, plan.secrets, strict=True)
@@ -81,7 +81,7 @@ def schedule(plan: Plan, profile: OracleProfile, persons: int, earlier: Sequence
 def _look(number: int, draws: int, levels: Levels) -> Look:
     """A look with its part of the error: α/(t(t+1)) sums to α however many looks follow."""
     part = 1 / (number * (number + 1))
-    return Look(number, draws, levels.together * part, max(levels.alone - levels.wager, 0.0) * part)
+    return Look(number, draws, levels.together * part, max(levels.own - levels.wager, 0.0) * part)
 
 
 def _fewest_draws(plan: Plan, divergence: Divergence, values: int, levels: Levels, coupled: bool, most: int) -> int:

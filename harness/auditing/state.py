@@ -61,6 +61,7 @@ class AuditState:
     moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
     informed: set[tuple[int, int]] = field(default_factory=set)  # adversaries and secrets with evidence about anybody
     copied: set[int] = field(default_factory=set)  # persons whose draws were copies of each other
+    unpaired: set[int] = field(default_factory=set)  # persons of whom equal seeds did not make draws alike
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -107,6 +108,8 @@ class AuditState:
         self.latest[event.person] = event.look
         if any(one.copied for one in event.measurements):
             self.copied.add(event.person)
+        if any(one.unpaired for one in event.measurements):
+            self.unpaired.add(event.person)
         for note in event.notes:
             self.notes[note] = self.notes.get(note, 0) + 1
         for (adversary, secret), measured in _by_pair(event.measurements).items():

@@ -58,10 +58,10 @@ def test_too_few_draws_to_settle_anybody_are_refused() -> None:
 
 def test_nobody_shares_the_error_of_a_claim_that_holds_for_the_worst() -> None:
     (fixed,) = schedule(replace(PLAN, adaptive=False), NOISY, 40)
-    assert fixed.alone == pytest.approx(0.05)
+    assert fixed.own_alpha == pytest.approx(0.05)
     assert share_levels(PLAN, NOISY, 40).wager == pytest.approx(0.05 * (1 - 1 / 80))
     some = share_levels(PLAN, NOISY, 20)  # a part of the persons proves nothing about all, but is counted
-    assert some.alone == some.wager == pytest.approx(0.05 / 2 / 20 / 2)
+    assert some.own == some.wager == pytest.approx(0.05 / 2 / 20 / 2)
 
 
 def test_a_fixed_plan_looks_once_with_all_its_error() -> None:

@@ -170,7 +170,7 @@ class Stopping(Jumping):
 
 def test_an_interrupted_race_goes_on_with_the_same_persons(tmp_path: Path) -> None:
     people = pd.DataFrame({"age": range(40), "ill": ["flu", "ulcer"] * 20})
-    distances = {**dict.fromkeys(range(40), 0.09), 7: 0.25}
+    distances = {**dict.fromkeys(range(40), 0.09), 7: 0.16}
     options: dict[str, Any] = {"quasi": {"age": "number"}, "sensitive": "ill", "epsilon": 0.1, "adaptive": True}
     options |= {"draws": 2_000}
     whole, stopped = Stopping(distances, seed=3), Stopping(distances, seed=3)
