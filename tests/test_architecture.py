@@ -24,7 +24,7 @@ ORDER = [
     "auditing.options", "auditing.vacuous",
     "auditing.plan", "auditing.config", "auditing.events", "auditing.finding", "auditing.grid",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
-    "auditing.measure", "auditing.select", "auditing.examine", "auditing.oracle_identity",
+    "auditing.measure", "auditing.select", "auditing.budget", "auditing.examine", "auditing.oracle_identity",
     "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
     "executors",
     "auditing.procedure", "auditing.cost",

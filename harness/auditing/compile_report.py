@@ -336,12 +336,29 @@ def _assumptions(
             f"{'was' if data['dropped'] == 1 else 'were'} left out, {data['rows']} remain; rows are named as in the "
             "source"
         )
+    if spec["budget"] is not None:
+        lines.append(_budget(spec, state, selected, unit))
     if len(selected.examined) < len(selected.persons):
         lines.append(
             f"{len(selected.examined)} {unit}s were examined for all {len(selected.persons)}: the oracle states that "
             f"the order of rows makes no difference, a permuted table agreed, so equal {unit}s need one examination"
         )
     return lines
+
+
+def _budget(spec: Mapping[str, Any], state: AuditState, selected: Selected, unit: str) -> str:
+    """Whom a budget was spent on, and why it was spent no further."""
+    examined, at_random = len(selected.persons), len(selected.random)
+    if examined == spec["data"]["population"]:
+        whom, why = f"all {examined} {unit}s", f"every {unit} had all the draws that the verdict needs or the plan has"
+    else:
+        whom = (
+            f"{at_random} {unit}s at random, fixed before the first answer, and {examined - at_random} of the riskiest"
+        )
+        why = f"what is left buys no further {unit}"
+    if state.is_decided:
+        why = "a violation is proven"
+    return f"the budget of {spec['budget']} calls was for {whom}; it was not spent further because {why}"
 
 
 def _repeated(state: AuditState) -> int:

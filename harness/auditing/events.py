@@ -101,6 +101,7 @@ class Selected:
     exact: tuple[bool, ...]  # per adversary: chance plays no part
     looks: tuple[Look, ...]
     wager: float  # error level of the bets of an adaptive audit that a person alone keeps the claim
+    shared_by: int  # persons, at most, who share the error level; a budget may add some of them later
 
     @property
     def examined(self) -> tuple[int, ...]:
@@ -117,6 +118,7 @@ class Selected:
             "exact": list(self.exact),
             "looks": [asdict(look) for look in self.looks],
             "wager": self.wager,
+            "shared_by": self.shared_by,
         }
 
     @classmethod
@@ -135,6 +137,7 @@ class Selected:
             tuple(entry["exact"]),
             tuple(Look(**look) for look in entry["looks"]),
             entry["wager"],
+            entry["shared_by"],
         )
 
 

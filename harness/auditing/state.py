@@ -46,6 +46,7 @@ class AuditState:
     spec: Mapping[str, Any]
     profile: OracleProfile | None = None
     selected: Selected | None = None
+    batches: list[tuple[int, ...]] = field(default_factory=list)  # who was selected first, and who was added later
     drawn: dict[tuple[str, int], Drawn] = field(default_factory=dict)  # by purpose and question
     watched: dict[str, Samples] = field(default_factory=dict)  # early and late draws of f(D), what they say
     examined: set[tuple[int, int]] = field(default_factory=set)  # person and look
@@ -82,7 +83,7 @@ class AuditState:
             case Probed(profile):
                 self.profile = profile
             case Selected():
-                self.selected = event
+                self._select(event)
             case Drawn():
                 self.drawn[event.purpose, event.question] = event
             case Watched():
@@ -97,6 +98,13 @@ class AuditState:
                 self.confirmed = event
             case Closed():
                 self.closed = event
+
+    def _select(self, event: Selected) -> None:
+        known = {person for batch in self.batches for person in batch}
+        new = tuple(person for person in event.examined if person not in known)
+        self.selected = event
+        if new:
+            self.batches.append(new)
 
     def _add_examined(self, event: Examined) -> None:
         self.failed.pop(event.person, None)
@@ -186,6 +194,11 @@ class AuditState:
             settled = finding.failure is not None or finding.violates(self.claim) or finding.satisfies(self.claim)
             if not settled and pair not in self.violated:
                 yield pair
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether somebody is proven to break the claim for every pair of adversary and secret."""
+        return all(pair in self.violated for pair in self._pairs())
 
     @property
     def examines_blocks(self) -> bool:
