@@ -31,6 +31,8 @@ from harness.vocabulary.oracle import Card
 from harness.vocabulary.persons import RowName
 from harness.vocabulary.plain_numbers import plain_number
 
+# Noted of a person by `examine`; no verdict can rest on such answers.
+WITHOUT_ANOTHER = "asked without one person, f released the sensitive values of the data without another"
 EARLY, LATE = "early", "late"  # draws of f(D) that are compared
 
 Entry = dict[str, Any]
@@ -49,6 +51,8 @@ class OracleProfile:
     doubts: tuple[str, ...] = ()  # why no verdict but INCONCLUSIVE can rest on its answers
     says_if_random: bool = True  # else that f is deterministic rests on equal answers to equal questions alone
     shuffles: bool = False  # equal answers come with their rows in different orders, which must not matter
+    keeps_secrets: bool = False  # a deterministic f released the sensitive values of every whole table unchanged
+    is_still: bool = False  # it is said to be random, but draws of one question were all the same
     ignores_seeds: bool = False  # it says that it honours seeds, but equal seeds got different answers
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.auditing.events import (
     LATE,
+    WITHOUT_ANOTHER,
     Chosen,
     Closed,
     Confirmed,
@@ -269,6 +270,8 @@ class AuditState:
             )
         if self.copied:
             doubts.append(f"draws of f were copies of each other (seen without {len(self.copied)} of the persons)")
+        if WITHOUT_ANOTHER in self.notes:
+            doubts.append(WITHOUT_ANOTHER)
         return tuple(dict.fromkeys([*doubts, *(self.closed.doubts if self.closed is not None else ())]))
 
     @property
