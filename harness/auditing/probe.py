@@ -34,6 +34,7 @@ SMALLER = 2  # questions about one table of the size of D⁻ⁱ
 VARIED = 20  # draws of one question that a randomized oracle is asked for
 OTHER_TABLES = 2  # a part of D, and a table with one record of D many times
 PURPOSE = "probe"
+NOT_READ = "it does not read what it is asked about"
 ANSWERS_FROM_MEMORY = (
     "f is said to be random, but its draws never differ, while the same rows in another order get another answer: it "
     "answers from memory, or is deterministic and must say so"
@@ -189,15 +190,14 @@ def _reads_its_input(oracle: Oracle, ask: Ask, first: _Answer, card: Card) -> _R
 
     Draws of a random f without seeds may be the same by chance, which says nothing. Predictions, and tables with
     another number of rows than D, may be what f releases for everybody, whoever they are. These are noted, and nothing
-    more.
+    more. Of a deterministic f that releases sensitive values as they are, those of another table must be its own.
     """
     about_part, about_planted = _about_a_part(ask), _about_a_planted_record(ask)
     part, planted = (_answer_if_any(oracle, each) for each in (about_part, about_planted))
-    if not card.randomized and planted == first and _keeps(ask, first) and not _keeps(about_planted, planted):
-        return _Reading(
-            doubts=("asked about a table of other records, f released D: it does not read what it is asked",)
-        )
-    keeps = not card.randomized and all(_keeps(each, one) for each, one in ((ask, first), (about_planted, planted)))
+    keeps_first = not card.randomized and _keeps(ask, first)
+    keeps = keeps_first and _keeps(about_planted, planted)
+    if keeps_first and planted == first and not keeps:
+        return _Reading(doubts=(f"f gave D and a table of other records the same answer: {NOT_READ}",))
     if keeps and part is not None and _shows_others(about_part, part, first):
         return _Reading(doubts=("asked about a part of D, f released sensitive values of other rows of D",))
     if part != first or ask.data.size == 1 or (card.randomized and not card.seedable):
@@ -206,7 +206,7 @@ def _reads_its_input(oracle: Oracle, ask: Ask, first: _Answer, card: Card) -> _R
     text = f"f gave {same} the same answer"
     if card.randomized or first.rows != ask.data.size:
         return _Reading(notes=(text,) if planted == first else ())
-    return _Reading(doubts=(f"{text}: it does not read what it is asked about",))
+    return _Reading(doubts=(f"{text}: {NOT_READ}",))
 
 
 def _keeps(ask: Ask, answer: _Answer | None) -> bool:

@@ -116,7 +116,7 @@ LIARS = {
     FewSeeds: "draws of f were copies of each other",
     WithoutTheFirst: "without another",
     WithoutSomebodyElse: "without another",
-    FirstRows: "asked about a table of other records, f released D",
+    FirstRows: "f gave D and a table of other records the same answer",
 }
 
 
@@ -191,13 +191,18 @@ HONEST: dict[str, Any] = {
 }
 
 
+def honest_people(seed: int) -> pd.DataFrame:
+    """Ten people who have every illness, so that a randomized response is always one of the data's own."""
+    return table(10, seed=seed).assign(ill=ILLNESSES * 3 + ["flu"])
+
+
 @pytest.mark.slow
 def test_300_audits_of_honest_boxes_raise_at_most_one_note() -> None:
     notes = {
         (name, seed): [note for note in report.notes if "evidence about" not in note]
         for seed in range(43)
         for name, make in HONEST.items()
-        for report in [audit(make(seed), table(10, seed=seed), epsilon=0.3, draws=24, seed=seed, model="conditional")]
+        for report in [audit(make(seed), honest_people(seed), epsilon=0.3, draws=24, seed=seed, model="conditional")]
     }
     assert len(notes) >= 300
     raised = {key: found for key, found in notes.items() if found}
