@@ -233,7 +233,7 @@ WORDS: dict[str, dict[str, str]] = {
         "number": "1, 2, …",
         "draws": "draws a side",
         "alpha": "error level for each person, adversary and secret; all limits hold together",
-        "alone": "error level of an upper limit that is stated for the worst person only",
+        "own_alpha": "error level of a person's own upper limit, not corrected for the number of persons",
     },
     "finding": {
         "person": "number of the person; of a table without persons, of the record",
@@ -247,7 +247,7 @@ WORDS: dict[str, dict[str, str]] = {
         "delta_at_epsilon": "how often a pair of draws is epsilon or more apart",
         "epsilon_at_delta": "the distance that pairs exceed with probability delta",
         "exceedances": "how many pairs reach each epsilon of the curve",
-        "delta_alone": "upper limit of `delta_at_epsilon`, stated for this person only",
+        "own_delta_upper": "her own upper limit of `delta_at_epsilon`, not corrected for the number of persons",
         "delta_beyond_noise": "proven lower limit of delta that holds however the draws are paired",
         "placebo": "how often two draws of f(D) itself are epsilon or more apart",
         "privacy_loss": "the noise_epsilon that this person's draws prove",

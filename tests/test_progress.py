@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
 
 def selected(count: int) -> Selected:
     persons = tuple(range(count))
-    return Selected(persons, persons, (), None, (), (), (), 0.0)
+    return Selected(persons, persons, (), None, (), (), (), 0.0, len(persons))
 
 
 def examined(person: int, look: int = 1) -> Examined:

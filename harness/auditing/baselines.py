@@ -31,7 +31,7 @@ MOST, FEWEST = 200, 20  # persons, of models in closed form
 ROWS = 1_000_000  # that these may be trained on, about
 ONE_IN = 100  # examined persons, of other models
 FEWEST_OF_OTHERS = 5
-ONCE = Look(number=1, draws=1, alpha=0.0, alone=0.0)
+ONCE = Look(number=1, draws=1, alpha=0.0, own_alpha=0.0)
 STAR = "*"
 
 

@@ -85,6 +85,7 @@ def _context(state: AuditState) -> JudgingContext:
         doubts=state.doubts,
         uninformed=state.uninformed,
         says_if_random=profile.says_if_random,
+        noise_stays=_why_noise_stays(profile, state),
     )
 
 
@@ -135,6 +136,15 @@ def _as_in_the_journal(plain: Mapping[str, Any]) -> Plain:
     """Plain data with its keys in the order of the journal, so that a resumed audit has the same bytes."""
     ordered: Plain = json.loads(json.dumps(plain, sort_keys=True))
     return ordered
+
+
+def _why_noise_stays(profile: OracleProfile, state: AuditState) -> str:
+    """Why draws with and without a person differ by the noise of f as well, where f was expected to honour seeds."""
+    if profile.ignores_seeds:
+        return "f ignores the seed that it is given, so that its own noise does not cancel"
+    if len(state.unpaired) * 2 > len(state.latest):
+        return "equal seeds do not make draws with and without a person alike, so that f's own noise does not cancel"
+    return ""
 
 
 def _with_duplicates(persons: Sequence[int], selected: Selected) -> frozenset[int]:
@@ -398,12 +408,29 @@ def _assumptions(
             f"{'was' if data['dropped'] == 1 else 'were'} left out, {data['rows']} remain; rows are named as in the "
             "source"
         )
+    if spec["budget"] is not None:
+        lines.append(_budget(spec, state, selected, unit))
     if len(selected.examined) < len(selected.persons):
         lines.append(
             f"{len(selected.examined)} {unit}s were examined for all {len(selected.persons)}: the oracle states that "
             f"the order of rows makes no difference, a permuted table agreed, so equal {unit}s need one examination"
         )
     return lines
+
+
+def _budget(spec: Mapping[str, Any], state: AuditState, selected: Selected, unit: str) -> str:
+    """Whom a budget was spent on, and why it was spent no further."""
+    examined, at_random = len(selected.persons), len(selected.random)
+    if examined == spec["data"]["population"]:
+        whom, why = f"all {examined} {unit}s", f"every {unit} had all the draws that the verdict needs or the plan has"
+    else:
+        whom = (
+            f"{at_random} {unit}s at random, fixed before the first answer, and {examined - at_random} of the riskiest"
+        )
+        why = f"what is left buys no further {unit}"
+    if state.is_decided:
+        why = "a violation is proven"
+    return f"the budget of {spec['budget']} calls was for {whom}; it was not spent further because {why}"
 
 
 def _repeated(state: AuditState) -> int:

@@ -92,7 +92,10 @@ def predicted_calls(plan: Plan, profile: OracleProfile, selected: Selected) -> i
     first, further = selected.looks[:1], selected.looks[1:]
     by_look = calls_for_items(plan, profile, first, rows) + calls_for_items(plan, profile, further, apart)
     most = calls_before_persons(plan, profile, selected.looks) + by_look
-    return most if plan.budget is None else min(most, plan.budget)
+    if plan.budget is None:
+        return most
+    grows = plan.adaptive and len(selected.persons) < plan.data.population  # what is left buys further persons
+    return plan.budget if grows else min(most, plan.budget)
 
 
 def _time_persons(plan: Plan, oracle: Oracle) -> tuple[OracleProfile, Selected, float]:

@@ -73,7 +73,7 @@ def _require_exact(person: int, one: Measurement, divergence: Divergence | None)
             f"the confidence in the true value of person {person} is in neither of her two predictions; the journal "
             "cannot be trusted"
         )
-    for name in ("lower", "upper", "alone"):
+    for name in ("lower", "upper", "own_upper"):
         _require_same(person, f"limit {name!r}", getattr(one, name), one.distance)
 
 
@@ -89,9 +89,9 @@ def _require_random(person: int, one: Measurement, divergence: Divergence | None
     alpha = look.alpha / rows
     if one.delta_at_epsilon is not None:
         _require_limits(person, one.delta_at_epsilon, one.hits, one.draws, alpha)
-    if one.delta_alone is not None:
-        alone = binomial_upper(one.hits, one.draws, max(look.alone, alpha / 2))
-        _require_close(person, "'delta_alone'", one.delta_alone, alone)
+    if one.own_delta_upper is not None:
+        own = binomial_upper(one.hits, one.draws, max(look.own_alpha, alpha / 2))
+        _require_close(person, "'own_delta_upper'", one.own_delta_upper, own)
 
 
 def _require_limits(person: int, limits: Limits, hits: int, draws: int, alpha: float) -> None:

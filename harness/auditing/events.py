@@ -34,6 +34,8 @@ from harness.vocabulary.oracle import Card
 from harness.vocabulary.persons import RowName
 from harness.vocabulary.plain_numbers import plain_number
 
+# Noted of a person by `examine`; no verdict can rest on such answers.
+WITHOUT_ANOTHER = "asked without one person, f released the sensitive values of the data without another"
 EARLY, LATE = "early", "late"  # draws of f(D) that are compared
 
 Entry = dict[str, Any]
@@ -52,6 +54,9 @@ class OracleProfile:
     doubts: tuple[str, ...] = ()  # why no verdict but INCONCLUSIVE can rest on its answers
     says_if_random: bool = True  # else that f is deterministic rests on equal answers to equal questions alone
     shuffles: bool = False  # equal answers come with their rows in different orders, which must not matter
+    keeps_secrets: bool = False  # a deterministic f released the sensitive values of every whole table unchanged
+    is_still: bool = False  # it is said to be random, but draws of one question were all the same
+    ignores_seeds: bool = False  # it says that it honours seeds, but equal seeds got different answers
 
     @property
     def in_blocks(self) -> bool:
@@ -64,14 +69,15 @@ class Look:
     """One time of drawing (as in group-sequential tests): `draws` fresh draws a side.
 
     Intervals of this look miss with probability `alpha` per person, adversary and secret, so that all of them hold
-    together. Upper limits of a person alone miss with probability `alone`: that all persons keep a claim needs no
-    more, since it is wrong only if it is wrong for the worst of them, whoever that is.
+    together. A person's own upper limit, not corrected for the number of persons, misses with probability `own_alpha`:
+    that all persons keep a claim needs no more, since it is wrong only if it is wrong for the worst of them, whoever
+    that is.
     """
 
     number: int
     draws: int
     alpha: float
-    alone: float
+    own_alpha: float
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,7 @@ class Selected:
     exact: tuple[bool, ...]  # per adversary: chance plays no part
     looks: tuple[Look, ...]
     wager: float  # error level of the bets of an adaptive audit that a person alone keeps the claim
+    shared_by: int  # persons, at most, who share the error level; a budget may add some of them later
 
     @property
     def examined(self) -> tuple[int, ...]:
@@ -118,6 +125,7 @@ class Selected:
             "exact": list(self.exact),
             "looks": [asdict(look) for look in self.looks],
             "wager": self.wager,
+            "shared_by": self.shared_by,
         }
 
     @classmethod
@@ -136,6 +144,7 @@ class Selected:
             tuple(entry["exact"]),
             tuple(Look(**look) for look in entry["looks"]),
             entry["wager"],
+            entry["shared_by"],
         )
 
 
@@ -214,7 +223,7 @@ class Measurement:
     distance: float = 0.0
     lower: float = 0.0
     upper: float = 0.0
-    alone: float = 0.0  # an upper limit of the distance that need not hold together with any other
+    own_upper: float = 0.0  # her own upper limit, not corrected for the number of persons
     present: Vector = ()  # M(qⁱ), the mean when there are draws
     absent: Vector = ()  # M⁻ⁱ(qⁱ)
     per_value: Vector = ()
@@ -225,7 +234,7 @@ class Measurement:
     epsilon_at_delta: Limits | None = None  # beyond what distance pairs lie no more often than the claimed δ
     exceedances: tuple[int, ...] = ()  # pairs at or above each ε of the grid
     hits: int = 0  # pairs at or above the ε of the claim
-    delta_alone: float | None = None  # an upper limit of how often, that need not hold together with any other
+    own_delta_upper: float | None = None  # her own upper limit of how often, likewise
     delta_beyond_noise: float | None = None  # however draws are paired, they are ε or more apart at least so often
     placebo: Limits | None = None  # how often two draws of f(D) itself are ε or more apart
     kept: Wager | None = None  # the bet, over all looks so far, that the distance is below ε
@@ -233,6 +242,7 @@ class Measurement:
     privacy_loss: float | None = None  # lower bound on the ε of differential privacy, where one is claimed
     draws_needed: int | None = None  # about how many draws would settle it; None when settled or when none would
     copied: bool = False  # draws without her are copies of each other
+    unpaired: bool = False  # draws with equal seeds lie as far apart as draws with different ones, by f's own noise
     uncovered: tuple[int, int] = (0, 0)  # draws with and without her in which no released row was evidence about her
     failure: str | None = None
 
@@ -272,7 +282,7 @@ def _unpacked(key: str, value: Any) -> Any:
         return Limits(*map(float, value))
     if key in WAGERS:
         return Wager(value[0], _unpacked("present", value[2]), value[1])
-    if key in ("distance", "lower", "upper", "alone", "floor"):
+    if key in ("distance", "lower", "upper", "own_upper", "floor"):
         return float(value)
     return tuple(value) if isinstance(value, list) else value
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.asking import ask_oracle, rounds
-from harness.auditing.events import Examined, Failed, Look, Measurement, OracleProfile
+from harness.auditing.events import WITHOUT_ANOTHER, Examined, Failed, Look, Measurement, OracleProfile
 from harness.auditing.infer import Inferred, Pair, Prediction, PresentPredictions, Side, infer, target_key
 from harness.auditing.measure import Carried, RowKey, Sides, measure
 from harness.auditing.plan import Plan, Question
@@ -30,7 +30,7 @@ from harness.auditing.select import distinct_rows
 from harness.measuring.features import Floats
 from harness.measuring.one_thread import one_thread
 from harness.measuring.samples import Samples
-from harness.vocabulary.dataset import Record, Secret
+from harness.vocabulary.dataset import Dataset, Record, Secret
 from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.persons import person_in_words
@@ -163,7 +163,7 @@ class Examination:
         """What draws of f without a person say about her."""
         question = self.questions[number]
         ask = self.plan.ask_absent(self.profile.card, question, person, purpose, draws, coupled=self.profile.coupled)
-        releases = self._read(number, ask, f"f(D) without {self._named(person)}", notes)
+        releases = self._read_absent(number, ask, person, notes)
         return infer(self.plan, question.adversaries, releases, targets, self._side("absent"), first_draw)
 
     def _examine_block(self, persons: tuple[int, ...]) -> ItemResult:
@@ -229,6 +229,13 @@ class Examination:
             assert isinstance(release, Table)
             microdata = self._microdata(number, release, what)
             notes.update(microdata.notes)
+            yield microdata
+
+    def _read_absent(self, number: int, ask: Ask, person: int, notes: set[str]) -> Iterator[Microdata]:
+        """The releases without a person; a deterministic f that keeps sensitive values must have kept the others'."""
+        for microdata in self._read(number, ask, f"f(D) without {self._named(person)}", notes):
+            if self.profile.keeps_secrets and _is_without_another(self.questions[number].data, person, microdata):
+                notes.add(WITHOUT_ANOTHER)
             yield microdata
 
     def _named(self, person: int) -> str:
@@ -347,6 +354,19 @@ class Examination:
 
 def _rebuilt(plan: Plan, oracle: Oracle, profile: OracleProfile, look: Look, given: dict[str, Any]) -> Examination:
     return Examination(plan, oracle, profile, look, **given)
+
+
+def _is_without_another(data: Dataset, person: int, release: Microdata) -> bool:
+    """Whether a release holds as many rows as D without a person, all with sensitive values of D, but not of hers."""
+    hers = list(data.rows_of(person))
+    for codes, released in zip(data.codes[len(data.schema.quasi) :], release.sensitive, strict=True):
+        if len(released) != data.size - len(hers) or (released < 0).any():
+            return False
+        values = int(max(codes.max(), released.max(initial=0))) + 1
+        whole, left_out, kept = (np.bincount(each, minlength=values) for each in (codes, codes[hers], released))
+        if (kept <= whole).all() and (kept != whole - left_out).any():
+            return True
+    return False
 
 
 def _of_secret(plan: Plan, joint: Samples, secret: Secret) -> Samples:

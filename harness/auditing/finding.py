@@ -33,7 +33,7 @@ class Finding:
     lower: float
     upper: float
     exact: bool  # chance plays no part: lower == distance == upper
-    alone: float = math.inf  # an upper limit of this distance alone; all others hold together
+    own_upper: float = math.inf  # her own upper limit, not corrected for the number of persons
     coupled: bool = True  # both sides were drawn with the same seeds
     draws: int = 1  # of the look that produced it, a side
     drawn: int = 1  # of all looks, a side
@@ -48,7 +48,7 @@ class Finding:
     delta_at_epsilon: Limits | None = None
     epsilon_at_delta: Limits | None = None
     exceedances: tuple[int, ...] = ()
-    delta_alone: float | None = None
+    own_delta_upper: float | None = None
     delta_beyond_noise: float | None = None
     placebo: Limits | None = None
     kept: bool = False  # the bets of all looks prove that she keeps the claim
@@ -84,10 +84,10 @@ class Finding:
         if self.failure is not None:
             return False
         if self.exact or claim.delta == 0:
-            return min(self.alone, self.upper) < claim.epsilon or (self.kept and claim.epsilon >= self._measured_at)
+            return min(self.own_upper, self.upper) < claim.epsilon or (self.kept and claim.epsilon >= self._measured_at)
         if self.kept and self.claim is not None and claim.delta >= self.claim.delta:
             return True
-        return self._stays(claim) or (self.delta_alone is not None and self.delta_alone <= claim.delta)
+        return self._stays(claim) or (self.own_delta_upper is not None and self.own_delta_upper <= claim.delta)
 
     def satisfies_together(self, claim: Claim) -> bool:
         """Proven to keep the claim by limits that hold together with those of all others."""
@@ -121,7 +121,7 @@ def merge_rows_and_looks(
         distance=worst.distance,
         lower=max(one.lower for one in measured),
         upper=max(one.upper for one in measured),
-        alone=max(one.alone for one in measured),
+        own_upper=max(one.own_upper for one in measured),
         draws=worst.draws,
         drawn=worst.draws,
         row=worst.row,
@@ -134,7 +134,7 @@ def merge_rows_and_looks(
         delta_at_epsilon=_limits([one.delta_at_epsilon for one in measured]),
         epsilon_at_delta=_limits([one.epsilon_at_delta for one in measured]),
         exceedances=tuple(max(counts) for counts in zip(*(one.exceedances for one in measured), strict=True)),
-        delta_alone=_largest([one.delta_alone for one in measured]),
+        own_delta_upper=_largest([one.own_delta_upper for one in measured]),
         delta_beyond_noise=_largest([one.delta_beyond_noise for one in measured]),
         placebo=worst.placebo,
         privacy_loss=_largest([one.privacy_loss for one in measured]),
@@ -150,11 +150,11 @@ def _with_earlier_limits(later: Finding, earlier: Finding) -> Finding:
         later,
         lower=max(later.lower, earlier.lower),
         upper=min(later.upper, earlier.upper),
-        alone=min(later.alone, earlier.alone),
+        own_upper=min(later.own_upper, earlier.own_upper),
         confidence=earlier.confidence,
         drawn=later.draws + earlier.drawn,
         privacy_loss=_largest([later.privacy_loss, earlier.privacy_loss]),
-        delta_alone=_smallest([later.delta_alone, earlier.delta_alone]),
+        own_delta_upper=_smallest([later.own_delta_upper, earlier.own_delta_upper]),
         delta_beyond_noise=_largest([later.delta_beyond_noise, earlier.delta_beyond_noise]),
         kept=later.kept or earlier.kept,
         broken=later.broken or earlier.broken,
@@ -201,7 +201,7 @@ def to_plain(finding: Finding) -> dict[str, Any]:
         "secret": finding.secret,
         **{
             name: None if finding.failure is not None else plain_number(getattr(finding, name))
-            for name in ("distance", "lower", "upper", "alone")
+            for name in ("distance", "lower", "upper", "own_upper")
         },
         "exact": finding.exact,
         "coupled": finding.coupled,
@@ -214,7 +214,7 @@ def to_plain(finding: Finding) -> dict[str, Any]:
         "floor": finding.floor,
         **limits,
         "exceedances": list(finding.exceedances),
-        "delta_alone": finding.delta_alone,
+        "own_delta_upper": finding.own_delta_upper,
         "delta_beyond_noise": finding.delta_beyond_noise,
         "kept": finding.kept,
         "broken": finding.broken,
@@ -229,7 +229,7 @@ def to_plain(finding: Finding) -> dict[str, Any]:
 def from_plain(entry: Mapping[str, Any], claim: Claim) -> Finding:
     """The finding that an entry of report.json holds."""
     plain = dict(entry)
-    for name, unknown in (("distance", 0.0), ("lower", 0.0), ("upper", math.inf), ("alone", math.inf)):
+    for name, unknown in (("distance", 0.0), ("lower", 0.0), ("upper", math.inf), ("own_upper", math.inf)):
         plain[name] = unknown if plain[name] is None else float(plain[name])
     for name in ("rows", "exceedances"):
         plain[name] = tuple(plain[name])

@@ -4,7 +4,8 @@ Three kinds of limits answer three questions:
 
 - intervals at `look.alpha` hold together for all persons, adversaries and secrets; a violation needs them, because
   one wrong accusation of so many is one too many;
-- upper limits at `look.alone` are those of one person alone; that all keep the claim needs no more;
+- a person's own upper limits, at `look.own_alpha`, are not corrected for the number of persons; that all keep the claim
+  needs no more;
 - in an adaptive audit the bets that a person keeps the claim, or breaks it, go on from look to look: their capital
   is evidence that was gathered by all draws so far, whenever one stops.
 
@@ -37,6 +38,8 @@ from harness.measuring.tail import delta_beyond_noise, placebo_delta, smallest_d
 LOOKED_AT = 1_000  # draws, for copies
 FEW_DIFFERENT = 0.6  # of the draws: if each were sent twice, half of them would be different
 COPIES = 1e-7  # draws that repeat each other so much by chance are taken for copies
+FEWEST_TO_COMPARE = 20  # draws, of pairs of equal and of different seeds
+AS_FAR = 0.8  # equal seeds do not make draws alike if they lie this part of what different ones do apart
 LOOKS_TO_COME = 10  # times the draws of a look that a potential may need to prove a violation
 
 RowKey = tuple[int, int, int, int]  # person, number of the adversary, of the secret, place of the row among hers
@@ -98,7 +101,7 @@ def measure(
         distance=estimate.distance,
         lower=estimate.lower,
         upper=estimate.upper,
-        alone=estimate.upper,
+        own_upper=estimate.upper,
         present=tuple(sides.present.draws.mean(axis=0).tolist()),
         absent=tuple(sides.absent.draws.mean(axis=0).tolist()),
         per_value=estimate.per_value,
@@ -109,7 +112,7 @@ def measure(
     measurement = _with_tail(plan, profile, look, measurement, divergence, estimate, sides, alpha)
     if plan.claim.delta > 0:
         return measurement
-    measurement = replace(measurement, alone=_alone(plan, profile, look, divergence, estimate, sides))
+    measurement = replace(measurement, own_upper=_own_upper(plan, profile, look, divergence, estimate, sides))
     if not plan.adaptive:
         return measurement
     return replace(
@@ -119,13 +122,15 @@ def measure(
     )
 
 
-def _alone(
+def _own_upper(
     plan: Plan, profile: OracleProfile, look: Look, divergence: Divergence, estimate: Estimate, sides: Sides
 ) -> float:
-    """An upper limit for this person alone, where the one that holds together with all others does not decide."""
-    if look.alone <= look.alpha / 2 or estimate.upper < plan.claim.epsilon:
+    """Her own upper limit, worked out where the one that holds together with all others does not decide."""
+    if look.own_alpha <= look.alpha / 2 or estimate.upper < plan.claim.epsilon:
         return estimate.upper
-    limit = upper_of(divergence, sides.present, sides.absent, estimate.distance, look.alone, coupled=profile.coupled)
+    limit = upper_of(
+        divergence, sides.present, sides.absent, estimate.distance, look.own_alpha, coupled=profile.coupled
+    )
     return min(estimate.upper, limit)
 
 
@@ -152,13 +157,14 @@ def _with_tail(
         hits=hits,
         privacy_loss=loss,
         copied=bool(card.randomized) and are_copies(sides.absent),
+        unpaired=profile.coupled and bool(card.randomized) and are_unpaired(divergence, sides, apart),
         draws_needed=_draws_needed(plan, estimate, apart, alpha),
     )
     if claim.delta == 0:
         return measurement
     return replace(
         measurement,
-        delta_alone=binomial_upper(hits, pairs, max(look.alone, alpha / 2)),
+        own_delta_upper=binomial_upper(hits, pairs, max(look.own_alpha, alpha / 2)),
         delta_beyond_noise=delta_beyond_noise(divergence, sides.present, sides.absent, claim.epsilon, alpha),
         placebo=placebo_delta(divergence, sides.present, claim.epsilon, alpha),
     )
@@ -168,6 +174,21 @@ def are_copies(samples: Samples) -> bool:
     """Whether draws that should be independent repeat each other; only few different ones are worth a closer look."""
     draws = [draw.tobytes() for draw in samples.draws[:LOOKED_AT]]
     return len(set(draws)) <= FEW_DIFFERENT * len(draws) and copies_by_chance(draws) <= COPIES
+
+
+def are_unpaired(divergence: Divergence, sides: Sides, apart: Floats) -> bool:
+    """Whether draws with equal seeds, which lie so far `apart`, are no closer than draws with different ones.
+
+    That is so, too, where f(D) does not vary and only f without her does; so f(D) must vary as much.
+    """
+    if len(apart) < FEWEST_TO_COMPARE:
+        return False
+    x, y = sides.present.draws, sides.absent.draws
+    crossed, own = (
+        float(divergence.paired(Samples(x[:-1]), Samples(later[1:])).mean()) for later in (y, x)
+    )  # with another seed: f without her, and f(D) itself
+    seen = float(apart.mean())
+    return 0 < AS_FAR * crossed <= seen and AS_FAR * seen <= own
 
 
 def _draws_needed(plan: Plan, estimate: Estimate, apart: Floats, alpha: float) -> int | None:

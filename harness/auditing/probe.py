@@ -12,6 +12,7 @@ INCONCLUSIVE and says why.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -33,6 +34,11 @@ SMALLER = 2  # questions about one table of the size of D⁻ⁱ
 VARIED = 20  # draws of one question that a randomized oracle is asked for
 OTHER_TABLES = 2  # a part of D, and a table with one record of D many times
 PURPOSE = "probe"
+NOT_READ = "it does not read what it is asked about"
+ANSWERS_FROM_MEMORY = (
+    "f is said to be random, but its draws never differ, while the same rows in another order get another answer: it "
+    "answers from memory, or is deterministic and must say so"
+)
 
 FEWEST_HALVES, PERMUTATIONS, SUSPICIOUS = 20, 1999, 0.001  # of the test for drift
 MOST_WATCHED = 100  # draws of f(D) at the beginning, and at the end, that are compared
@@ -48,20 +54,25 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     if not same and card.randomized is False:
         notes.append("the oracle says it is deterministic, but equal questions got different answers")
         card = replace(card, max_draws=1)  # it was never meant to be asked for several draws
-    if not same and card.seedable:
+    ignores_seeds = card.seedable and not same
+    if ignores_seeds:
         notes.append("the oracle says it honours seeds, but equal questions with equal seeds got different answers")
     card = replace(
         card, randomized=bool(card.randomized) or bool(plan.randomized) or not same, seedable=card.seedable and same
     )
-    if card.randomized and not _varies(oracle, replace(ask, draws=VARIED)):
+    is_still = bool(card.randomized) and not _varies(oracle, replace(ask, draws=VARIED))
+    if is_still:
         notes.append(f"the oracle is said to be randomized, but {VARIED} draws of one question were all the same")
     coupled = (card.seedable and plan.pairs == "seeds") or not card.randomized
-    invariant = coupled and _answer(oracle, _in_another_order(plan, ask)) == answers[0]
+    reordered = _answer(oracle, _in_another_order(plan, ask)) if coupled or is_still else None
+    invariant = coupled and reordered == answers[0]
     if card.row_order_invariant and coupled and not invariant:
         notes.append("the oracle says that the order of rows makes no difference, but it does")
     elif not card.randomized and not invariant:
         notes.append("the order of the rows makes a difference to what is released")
     reading = _reads_its_input(oracle, ask, answers[0], card)
+    if is_still and not coupled and same and reordered != answers[0]:
+        reading = replace(reading, doubts=(*reading.doubts, ANSWERS_FROM_MEMORY))
     return OracleProfile(
         card,
         coupled,
@@ -71,6 +82,9 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
         reading.doubts,
         says_if_random=oracle.card.randomized is not None,
         shuffles=any(len({one.in_order for one in equal if one is not None}) > 1 for equal in (answers, smaller)),
+        keeps_secrets=reading.keeps_secrets,
+        ignores_seeds=ignores_seeds,
+        is_still=is_still,
     )
 
 
@@ -94,7 +108,7 @@ def _translated(plan: Plan) -> Iterator[str]:
 def probe_calls(profile: OracleProfile) -> int:
     """How often `probe` called f."""
     varied = calls(profile.card, VARIED) if profile.card.randomized else 0
-    single = REPEATS + SMALLER + OTHER_TABLES + (1 if profile.coupled else 0)
+    single = REPEATS + SMALLER + OTHER_TABLES + (1 if profile.coupled or profile.is_still else 0)
     return single * calls(profile.card, 1) + varied
 
 
@@ -159,6 +173,7 @@ class _Answer:
     digest: str
     rows: int | None
     in_order: str = field(default="", compare=False)  # digest of the rows as they came
+    secrets: Counter[tuple[str, ...]] | None = field(default=None, compare=False)  # how often each is in a table
 
 
 @dataclass(frozen=True)
@@ -167,6 +182,7 @@ class _Reading:
 
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    keeps_secrets: bool = False
 
 
 def _reads_its_input(oracle: Oracle, ask: Ask, first: _Answer, card: Card) -> _Reading:
@@ -174,16 +190,42 @@ def _reads_its_input(oracle: Oracle, ask: Ask, first: _Answer, card: Card) -> _R
 
     Draws of a random f without seeds may be the same by chance, which says nothing. Predictions, and tables with
     another number of rows than D, may be what f releases for everybody, whoever they are. These are noted, and nothing
-    more.
+    more. Of a deterministic f that releases sensitive values as they are, those of another table must be its own.
     """
-    part, planted = (_answer_if_any(oracle, each) for each in (_about_a_part(ask), _about_a_planted_record(ask)))
+    about_part, about_planted = _about_a_part(ask), _about_a_planted_record(ask)
+    part, planted = (_answer_if_any(oracle, each) for each in (about_part, about_planted))
+    keeps_first = not card.randomized and _keeps(ask, first)
+    keeps = keeps_first and _keeps(about_planted, planted)
+    if keeps_first and planted == first and not keeps:
+        return _Reading(doubts=(f"f gave D and a table of other records the same answer: {NOT_READ}",))
+    if keeps and part is not None and _shows_others(about_part, part, first):
+        return _Reading(doubts=("asked about a part of D, f released sensitive values of other rows of D",))
     if part != first or ask.data.size == 1 or (card.randomized and not card.seedable):
-        return _Reading()
+        return _Reading(keeps_secrets=keeps)
     same = "D, a part of D and a table of other records" if planted == first else "D and a part of D"
     text = f"f gave {same} the same answer"
     if card.randomized or first.rows != ask.data.size:
         return _Reading(notes=(text,) if planted == first else ())
-    return _Reading(doubts=(f"{text}: it does not read what it is asked about",))
+    return _Reading(doubts=(f"{text}: {NOT_READ}",))
+
+
+def _keeps(ask: Ask, answer: _Answer | None) -> bool:
+    """Whether f released the sensitive values of the table as they are."""
+    return answer is not None and answer.secrets == _secrets(ask.table, ask.data)
+
+
+def _shows_others(about_part: Ask, part: _Answer, whole: _Answer) -> bool:
+    """Whether f, asked about a part of D, released as many rows with sensitive values of D, but not its own."""
+    is_of_whole = part.secrets is not None and whole.secrets is not None and part.secrets <= whole.secrets
+    return is_of_whole and part.rows == about_part.data.size and not _keeps(about_part, part)
+
+
+def _secrets(table: Table, data: Dataset) -> Counter[tuple[str, ...]] | None:
+    """How often each combination of sensitive values is in a table; None where it lacks one of these columns."""
+    frame, names = table.to_frame(), [column.name for column in data.schema.sensitive]
+    if not set(names) <= set(frame.columns):
+        return None
+    return Counter(zip(*(frame[name].astype(str) for name in names), strict=True))
 
 
 def _first_ask(plan: Plan, card: Card) -> Ask:
@@ -225,7 +267,8 @@ def _answer(oracle: Oracle, ask: Ask, what: str = "f(D)") -> _Answer:
     """One draw, as a digest."""
     (release,) = ask_oracle(oracle, replace(ask, draws=1), what)
     if isinstance(release, Table):
-        return _Answer(release.row_order_invariant_digest, release.rows, release.digest)
+        secrets = _secrets(release, ask.data)
+        return _Answer(release.row_order_invariant_digest, release.rows, release.digest, secrets)
     return _Answer(release.digest, None)
 
 

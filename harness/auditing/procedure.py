@@ -18,6 +18,7 @@ from typing import Literal
 
 from harness.auditing.asking import ask_oracle
 from harness.auditing.baselines import compute_baselines
+from harness.auditing.budget import Round, rounds_of, with_more_persons, within_budget
 from harness.auditing.class_sizes import count_class_sizes
 from harness.auditing.confirm import agree, confirms, questions_to_repeat
 from harness.auditing.draw_store import DrawStore, stored_name
@@ -45,7 +46,7 @@ from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
 from harness.auditing.probe import MOST_WATCHED, closing_doubts, probe, recognise, watches_for_drift
 from harness.auditing.race import next_round
-from harness.auditing.select import distinct_rows, in_random_order, schedule, select, within_budget, work_items
+from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial, workers_at_once
 from harness.measuring.metrics.release_metrics import MeasuredRelease, plain_metrics
@@ -134,23 +135,47 @@ class _Run:
     def _select(self) -> Iterator[Event]:
         """Choose the persons once; an adaptive audit that was given more draws has more looks at the same persons."""
         if self.state.selected is None:
-            risk = None
             if self.plan.budget is not None and self.profile.card.releases == "microdata":
                 yield from self._draw(RISK, 1)  # of its own: draws that estimates use too would bias the choice
-                risk = self._read(0, self._tables(RISK, 0))[0]
-            yield self._record(select(self.plan, self.profile, risk))
+            selected = select(self.plan, self.profile, self._risk())
+            if not self.plan.adaptive:  # all that it will cost is known
+                rounds = rounds_of(selected, [selected.examined], ())
+                selected = with_more_persons(self.plan, self.profile, selected, rounds, self._risk()) or selected
+            yield self._record(selected)
             return
-        looks = schedule(self.plan, self.profile, len(self.selected.persons), self.selected.looks)
+        looks = schedule(self.plan, self.profile, self.selected.shared_by, self.selected.looks)
         if looks != self.selected.looks:
             yield self._record(replace(self.selected, looks=looks))
 
+    def _risk(self) -> Microdata | None:
+        """The draw of f(D) that shows who is risky, where there is one."""
+        return self._read(0, self._tables(RISK, 0))[0] if (RISK, 0) in self.state.drawn else None
+
     def _look_further(self) -> Iterator[Event]:
-        """Further looks at those who need them; first at those whom an interrupted audit had chosen."""
+        """Further looks at those who need them; first at those whom an interrupted audit had chosen.
+
+        What is then left of a budget buys further persons.
+        """
         if self.state.chosen:
             yield from self._examine_chosen(self.state.chosen[-1])
-        while (chosen := self._next_round()) is not None:
-            yield self._record(chosen)
-            yield from self._examine_chosen(chosen)
+        while True:
+            if (chosen := self._next_round()) is not None:
+                yield self._record(chosen)
+                yield from self._examine_chosen(chosen)
+            elif (grown := self._with_more_persons()) is not None:
+                yield self._record(grown)
+                yield from self._examine(grown.looks[0], grown.examined)
+            else:
+                return
+
+    def _with_more_persons(self) -> Selected | None:
+        """The selection with more persons, as far as a budget goes and the verdict may still depend on them."""
+        if not self.plan.adaptive or self.state.is_decided:
+            return None
+        return with_more_persons(self.plan, self.profile, self.selected, self._rounds(), self._risk())
+
+    def _rounds(self, *further: Chosen) -> list[Round]:
+        return rounds_of(self.selected, self.state.batches, (*self.state.chosen, *further))
 
     def _examine_chosen(self, chosen: Chosen) -> Iterator[Event]:
         yield from self._examine(self.selected.looks[chosen.look - 1], chosen.persons)
@@ -160,9 +185,7 @@ class _Run:
         chosen = next_round(self.state)
         if chosen is None or self.plan.budget is None:
             return chosen
-        looks = self.selected.looks
-        rounds = [(looks[each.look - 1], each.persons) for each in (*self.state.chosen, chosen)]
-        persons = within_budget(self.plan, self.profile, [(looks[0], self.selected.examined), *rounds])
+        persons = within_budget(self.plan, self.profile, self._rounds(chosen))
         return replace(chosen, persons=persons) if persons else None
 
     def _examine(self, look: Look, persons: tuple[int, ...]) -> Iterator[Event]:

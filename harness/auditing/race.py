@@ -1,25 +1,32 @@
 """Who goes on to a further look: those who look worst first, since one proven violation decides the verdict.
 
-Persons who are not settled after a look wait for the next one. They race (successive halving): of those who wait for
-the lowest look the worst fifth goes on; of these the worse half, and so on. Only who so far looks as if she broke the
-claim goes on alone, without the others. When none of them is left, everybody who waits for the lowest look goes on. A
-draw is never made in vain by this: all who are not settled would be drawn to the end anyway, unless a violation ends
-the audit before. (Blocks of persons that share draws of f(D) do not race: small blocks would need more of these.) The
-order of looks changes no error level, because each person's looks and bets stand for themselves.
+Persons who are not settled after a look wait for the next one, and race. How bad a person looks is the logarithm of
+the capital that a bet on "her distance is above ε" would have won from the mean distance of all her draws so far
+(`evidence`): it grows with the draws of somebody above ε and falls with those of somebody at ε or below, so whoever
+looked bad by chance falls behind by being drawn. The next round is the worst of all who wait, with others who wait for
+the same look, as many as cost a small part of all draws so far; when nobody looks bad, the part is larger, because
+rounds are not free either. (Blocks of persons that share draws of f(D) do not race: small blocks would need more of
+these.)
 
+A draw is never made in vain by this: all who are not settled would be drawn to the end anyway, unless a violation ends
+the audit before. The order of looks changes no error level, because each person's looks and bets stand for themselves.
 The decision depends on events of finished rounds alone, and is an event itself (`Chosen`): an interrupted audit goes
-on with the same persons. Shares are from simulation: one violating person among 300, the others nearly violating.
+on with the same persons. The numbers are from simulation: docs/statistics.md.
 """
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from harness.auditing.events import Chosen
 from harness.auditing.state import AuditState
+from harness.measuring.betting import evidence_above
 
-FIRST_SHARE = 5  # one in so many of those who wait for the lowest look goes on when somebody looks bad
-FURTHER_SHARE = 2  # one in so many of those who came to a look goes on alone
-CHEAP = 40  # as many may go on as cost one in so many of all draws so far
-SUSPECT = 1.0  # the suspicion from which a person looks as if she broke the claim
+STAKES = ((0.9, 0.9), (0.25, 0.1))  # of the largest stake there is, and of the capital; the second for d just above ε
+LOOKS_BAD = -1.0  # the evidence from which somebody may well break the claim
+SMALL_ROUND, LARGE_ROUND = 60, 12  # a round costs one in so many of all draws so far
 
 
 def next_round(state: AuditState) -> Chosen | None:
@@ -30,17 +37,38 @@ def next_round(state: AuditState) -> Chosen | None:
     waiting = [person for person in persons if state.latest[person] < len(looks)]
     if not waiting:
         return None
-    suspicion = {person: state.suspicion(person) for person in waiting}
-    worst_first = sorted(waiting, key=lambda person: (-suspicion[person], person))
-    levels, drawn = sorted({state.latest[person] for person in waiting}, reverse=True), state.draws_of_persons
-    for level in levels[:-1]:
-        came = sum(state.latest[person] >= level for person in persons)
-        went_on = sum(state.latest[person] > level for person in persons)
-        room = max(came // FURTHER_SHARE, drawn // (CHEAP * looks[level].draws)) - went_on
-        suspects = [one for one in worst_first if state.latest[one] == level and suspicion[one] >= SUSPECT]
-        if room > 0 and suspects:
-            return Chosen(level + 1, tuple(suspects[:room]))
-    lowest = [person for person in worst_first if state.latest[person] == levels[-1]]
-    races = suspicion[lowest[0]] >= SUSPECT and not state.examines_blocks
-    some = -(-len(lowest) // FIRST_SHARE) if races else len(lowest)
-    return Chosen(levels[-1] + 1, tuple(lowest[:some]))
+    if state.examines_blocks:
+        lowest = min(state.latest[person] for person in waiting)
+        return Chosen(lowest + 1, tuple(person for person in waiting if state.latest[person] == lowest))
+    how_bad = {person: evidence(state, person) for person in waiting}
+    worst_first = sorted(waiting, key=lambda person: (-how_bad[person], person))
+    level = state.latest[worst_first[0]]
+    part = SMALL_ROUND if how_bad[worst_first[0]] >= LOOKS_BAD else LARGE_ROUND
+    room = max(1, state.draws_of_persons // (part * looks[level].draws))
+    return Chosen(level + 1, tuple([person for person in worst_first if state.latest[person] == level][:room]))
+
+
+def evidence(state: AuditState, person: int) -> float:
+    """How much the draws of an open person speak for a violation; nothing is proven by it, but who is drawn next."""
+    scores = [-math.inf]
+    for pair in state.open_pairs(person):
+        key, claim = (person, *pair), state.claim
+        if claim.delta > 0:
+            counts = [count for row, count in state.counts.items() if row[:3] == key]
+            scores += [evidence_above(*count, claim.delta) for count in counts]
+        else:
+            largest = float(state.spec["divergence"][pair[1]]["reach"])
+            drawn = state.findings[key].drawn
+            scores.append(_capital(drawn, state.moved[key] / drawn, claim.epsilon, largest))
+    return max(scores)
+
+
+def _capital(draws: int, mean: float, epsilon: float, largest: float) -> float:
+    """The logarithm of the capital of a bet on "above ε", were each pair either 0 or `largest` apart."""
+    often = min(mean / largest, 1.0)
+    won, lost = (largest - epsilon) / (largest + epsilon), -epsilon / (largest + epsilon)
+    logs = [
+        math.log(part) + draws * (often * math.log1p(stake * won) + (1 - often) * math.log1p(stake * lost))
+        for stake, part in STAKES
+    ]
+    return float(np.logaddexp.reduce(logs))

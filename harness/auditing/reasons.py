@@ -30,6 +30,7 @@ class JudgingContext:
     doubts: tuple[str, ...] = ()  # why the answers of f prove nothing
     uninformed: frozenset[tuple[str, str]] = frozenset()  # adversary and secret without evidence about anybody
     says_if_random: bool = True  # else that f is deterministic was only seen
+    noise_stays: str = ""  # why f's own noise did not cancel between draws with and without a person
     spent: bool = False  # the limits took all of the error level, so that none is left for a certificate
 
     @property
@@ -39,7 +40,7 @@ class JudgingContext:
 
 def at_most(findings: Sequence[Finding], claim: Claim) -> float:
     """An upper limit of the largest distance: that of the worst person alone, since only hers can be wrong."""
-    limits = [min(finding.alone, finding.upper) for finding in findings]
+    limits = [min(finding.own_upper, finding.upper) for finding in findings]
     kept = [min(limit, claim.epsilon) if one.kept else limit for one, limit in zip(findings, limits, strict=True)]
     return max(kept)
 
@@ -143,8 +144,12 @@ def open_question(unsettled: Sequence[Finding], claim: Claim, context: JudgingCo
     draws = max(finding.draws for finding in unsettled)
     return (
         f"{_count_persons(unsettled, context)} may lie on either side of the claim (ε = {claim.epsilon:g}) after "
-        f"{draws:,} draws; {settle}"
+        f"{draws:,} draws{_because(context)}; {settle}"
     )
+
+
+def _because(context: JudgingContext) -> str:
+    return f", because {context.noise_stays}" if context.noise_stays else ""
 
 
 def part_of_all(persons: int, claim: Claim, context: JudgingContext) -> str:

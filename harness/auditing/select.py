@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.auditing.call_count import BLOCK, calls_before_persons, calls_for_equal_persons, calls_for_items
+from harness.auditing.call_count import BLOCK, calls_before_persons, calls_for_equal_persons
 from harness.auditing.events import Look, OracleProfile, Selected
 from harness.auditing.measure import bets_on_pairs
 from harness.auditing.plan import Plan
@@ -32,7 +32,7 @@ from harness.vocabulary.release import Microdata
 FEWEST = 20  # draws of a first look
 GROWTH = 0.5  # draws of a further look, as a part of all before it
 HALF = 0.5  # of the error, when intervals and a certificate must hold together
-FIRST_LOOK = 0.75  # of the calls that a budget leaves for persons; an adaptive audit keeps the rest for further looks
+FIRST_LOOK = 0.75  # of the calls that a budget leaves for persons; an adaptive audit keeps the rest for what follows
 TOGETHER = 8  # persons with equal quasi-identifiers that are examined together, so that f(D) is asked once for them
 
 
@@ -41,7 +41,7 @@ class Levels:
     """How the error 1 − confidence is shared, before anything is measured."""
 
     together: float  # per person, adversary and secret: intervals that hold together
-    alone: float  # that one person keeps the claim, who is the worst of all: nobody else shares it
+    own: float  # of her own upper limit: all keep the claim unless the worst does not, so nobody shares it
     wager: float  # the part of it that bets over all looks get; the rest is for limits of single looks
 
 
@@ -67,7 +67,7 @@ def schedule(plan: Plan, profile: OracleProfile, persons: int, earlier: Sequence
     """
     levels, most = share_levels(plan, profile, persons), plan.draws_of(profile.card)
     if not plan.adaptive or most == 1:
-        return (Look(1, most, levels.together, levels.alone),)
+        return (Look(1, most, levels.together, levels.own),)
     looks = list(earlier)
     if not looks:
         pairs = zip(plan.divergences, plan.secrets, strict=True)
@@ -81,7 +81,7 @@ def schedule(plan: Plan, profile: OracleProfile, persons: int, earlier: Sequence
 def _look(number: int, draws: int, levels: Levels) -> Look:
     """A look with its part of the error: α/(t(t+1)) sums to α however many looks follow."""
     part = 1 / (number * (number + 1))
-    return Look(number, draws, levels.together * part, max(levels.alone - levels.wager, 0.0) * part)
+    return Look(number, draws, levels.together * part, max(levels.own - levels.wager, 0.0) * part)
 
 
 def _fewest_draws(plan: Plan, divergence: Divergence, values: int, levels: Levels, coupled: bool, most: int) -> int:
@@ -119,79 +119,71 @@ def _fewest_draws(plan: Plan, divergence: Divergence, values: int, levels: Level
 
 def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Selected:
     """The persons to examine; `risk` is a draw of f(D) that shows who is risky, where a budget asks for it."""
-    persons, at_random = _choose(plan, profile, risk)
+    choice = _choose(plan, profile, risk)
+    persons = choice.persons
     names = plan.adversary_names(profile.card)
     alike = profile.row_order_invariant and not any(adversary.prior.per_record for adversary in plan.adversaries)
     duplicates = equal_persons(plan.data, persons) if alike else ()
     return Selected(
         persons=persons,
-        random=at_random,
+        random=choice.at_random,
         duplicates=duplicates,
-        rows=_source_rows(plan.data, persons),
+        rows=source_rows(plan.data, persons),
         adversaries=names,
         exact=tuple(plan.is_exact(profile.card, number) for number in range(len(names))),
-        looks=schedule(plan, profile, len(persons)),
-        wager=share_levels(plan, profile, len(persons)).wager,
+        looks=schedule(plan, profile, choice.shared_by),
+        wager=share_levels(plan, profile, choice.shared_by).wager,
+        shared_by=choice.shared_by,
     )
 
 
-def _choose(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """All persons; some at random; or what a budget of calls buys: half of them at random, half the riskiest."""
+def _choose(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> _Choice:
+    """All persons; some at random; or what a budget of calls buys: half of them at random, half the riskiest.
+
+    The random half is fixed before anything is measured: a sample whose size depends on what it shows proves nothing.
+    """
     people = plan.data.population
     if plan.budget is None:
         chosen = plan.at_random(people if plan.records == "all" else plan.records)
-        return chosen, chosen
-    affordable = _affordable(plan, profile, plan.budget)
-    if affordable >= people:
-        return tuple(range(people)), tuple(range(people))
-    chosen = plan.at_random(max(affordable // 2, 1))
-    others = [int(person) for person in riskiest(plan.data, risk) if person not in set(chosen)]
-    return tuple(sorted({*chosen, *others[: affordable - len(chosen)]})), chosen
+        return _Choice(chosen, chosen, len(chosen))
+    most = _affordable(plan, profile, plan.budget)
+    if most == people:
+        return _Choice(tuple(range(people)), tuple(range(people)), people)
+    first = _affordable(plan, profile, plan.budget, schedule(plan, profile, most)[:1], FIRST_LOOK)
+    chosen = plan.at_random(max(first // 2, 1))
+    members = set(chosen)
+    others = [int(person) for person in riskiest(plan.data, risk) if person not in members]
+    return _Choice(tuple(sorted({*chosen, *others[: first - len(chosen)]})), chosen, most)
 
 
-def _affordable(plan: Plan, profile: OracleProfile, budget: int) -> int:
-    """How many persons a budget of calls buys.
+@dataclass(frozen=True)
+class _Choice:
+    """Who is examined, who of them was drawn at random, and how many persons at most share the error level."""
 
-    An adaptive audit spends most of it on the first look; the rest is for those whom that leaves open, the worst first.
+    persons: tuple[int, ...]
+    at_random: tuple[int, ...]
+    shared_by: int
+
+
+def _affordable(plan: Plan, profile: OracleProfile, budget: int, looks: Sequence[Look] = (), share: float = 1.0) -> int:
+    """How many persons, at least one, a budget of calls buys a first look at: `looks`, or the one of so many persons.
+
+    An adaptive audit spends only a share of what is left for persons on it, if that is said.
     """
     people = plan.data.population
     most_rows = max(len(distinct_rows(plan, person)) for person in range(people))
-    share = FIRST_LOOK if plan.adaptive else 1.0
+    part = share if plan.adaptive else 1.0
 
     def needed(persons: int) -> int:
-        looks = schedule(plan, profile, persons)[:1]
-        calls = calls_for_equal_persons(plan, profile, looks, persons, most_rows)
-        return calls_before_persons(plan, profile, looks) + (calls if persons == 1 else math.ceil(calls / share))
+        first = looks or schedule(plan, profile, persons)[:1]
+        calls = calls_for_equal_persons(plan, profile, first, persons, most_rows)
+        return calls_before_persons(plan, profile, first) + (calls if persons == 1 else math.ceil(calls / part))
 
     if needed(people) <= budget:  # all of them need fewer draws each than most of them: see `share_levels`
         return people
     if needed(1) > budget:
         raise InputError(f"a budget of {budget} calls buys no record; this audit needs at least {needed(1)}")
     return bisect_right(range(1, people), budget, key=needed)
-
-
-def within_budget(
-    plan: Plan, profile: OracleProfile, rounds: Sequence[tuple[Look, tuple[int, ...]]]
-) -> tuple[int, ...]:
-    """As many persons of the last round, the first ones of it, as a budget of calls allows after the other rounds."""
-    look, persons = rounds[-1]
-    if plan.budget is None:
-        return persons
-    looks = sorted({each.number: each for each, _ in rounds}.values(), key=lambda each: each.number)
-    before = calls_before_persons(plan, profile, looks)
-    before += sum(_calls_of_round(plan, profile, each, members) for each, members in rounds[:-1])
-    fits = bisect_right(
-        range(1, len(persons) + 1),
-        plan.budget - before,
-        key=lambda many: _calls_of_round(plan, profile, look, persons[:many]),
-    )
-    return persons[:fits]
-
-
-def _calls_of_round(plan: Plan, profile: OracleProfile, look: Look, persons: tuple[int, ...]) -> int:
-    items = work_items(plan, profile, in_random_order(plan, persons))
-    rows = [[len(distinct_rows(plan, person)) for person in item] for item in items]
-    return calls_for_items(plan, profile, (look,), rows)
 
 
 def riskiest(data: Dataset, release: Microdata | None) -> npt.NDArray[np.intp]:
@@ -229,7 +221,7 @@ def equal_persons(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[int, .
     return tuple(tuple(members) for members in groups.values())
 
 
-def _source_rows(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[RowName, ...], ...] | None:
+def source_rows(data: Dataset, persons: tuple[int, ...]) -> tuple[tuple[RowName, ...], ...] | None:
     """The rows of the source that each person has, by name; None when person and row are one and rows are counted."""
     if data.persons is None and data.rows_are_counted:
         return None

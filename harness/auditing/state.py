@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.auditing.events import (
     LATE,
+    WITHOUT_ANOTHER,
     Chosen,
     Closed,
     Confirmed,
@@ -48,6 +49,7 @@ class AuditState:
     spec: Mapping[str, Any]
     profile: OracleProfile | None = None
     selected: Selected | None = None
+    batches: list[tuple[int, ...]] = field(default_factory=list)  # who was selected first, and who was added later
     drawn: dict[tuple[str, int], Drawn] = field(default_factory=dict)  # by purpose and question
     watched: dict[str, Samples] = field(default_factory=dict)  # early and late draws of f(D), what they say
     examined: set[tuple[int, int]] = field(default_factory=set)  # person and look
@@ -57,7 +59,7 @@ class AuditState:
     violated: set[tuple[int, int]] = field(default_factory=set)  # adversary and secret that somebody breaks it for
     chosen: list[Chosen] = field(default_factory=list)  # who went on to further looks, in this order
     latest: dict[int, int] = field(default_factory=dict)  # the latest look at each person
-    moved: dict[Key, float] = field(default_factory=dict)  # draws times distance, of all looks
+    moved: dict[Key, float] = field(default_factory=dict)  # draws times distance without noise, of all looks
     carried: dict[RowKey, Carried] = field(default_factory=dict)  # what earlier looks leave to the next
     counts: dict[RowKey, tuple[int, int]] = field(default_factory=dict)  # pairs at or above ε, and all
     moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
@@ -66,6 +68,7 @@ class AuditState:
     baselines: Baselines | None = None
     class_sizes: ClassSizes | None = None
     described: Described | None = None
+    unpaired: set[int] = field(default_factory=set)  # persons of whom equal seeds did not make draws alike
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -86,7 +89,7 @@ class AuditState:
             case Probed(profile):
                 self.profile = profile
             case Selected():
-                self.selected = event
+                self._select(event)
             case Drawn():
                 self.drawn[event.purpose, event.question] = event
             case Described():
@@ -108,6 +111,13 @@ class AuditState:
             case Closed():
                 self.closed = event
 
+    def _select(self, event: Selected) -> None:
+        known = {person for batch in self.batches for person in batch}
+        new = tuple(person for person in event.examined if person not in known)
+        self.selected = event
+        if new:
+            self.batches.append(new)
+
     def _add_examined(self, event: Examined) -> None:
         self.failed.pop(event.person, None)
         if self.closed is not None:  # an audit that goes on is closed anew
@@ -118,6 +128,8 @@ class AuditState:
         self.latest[event.person] = event.look
         if any(one.copied for one in event.measurements):
             self.copied.add(event.person)
+        if any(one.unpaired for one in event.measurements):
+            self.unpaired.add(event.person)
         for note in event.notes:
             self.notes[note] = self.notes.get(note, 0) + 1
         for (adversary, secret), measured in _by_pair(event.measurements).items():
@@ -130,7 +142,7 @@ class AuditState:
             if event.look == 1 and finding.failure is None:
                 self.moved_first[event.person] = max(self.moved_first.get(event.person, 0.0), finding.distance)
             if finding.failure is None:
-                self.moved[key] = self.moved.get(key, 0.0) + finding.draws * finding.distance
+                self.moved[key] = self.moved.get(key, 0.0) + finding.draws * _without_noise(finding)
             if finding.violates(self.claim):
                 self.violated.add((adversary, secret))
 
@@ -185,26 +197,20 @@ class AuditState:
 
         She is not settled for some pair of adversary and secret for which nobody is proven to break the claim.
         """
-        return any(self._open_pairs(person))
+        return any(self.open_pairs(person))
 
-    def _open_pairs(self, person: int) -> Iterator[tuple[int, int]]:
+    def open_pairs(self, person: int) -> Iterator[tuple[int, int]]:
+        """The adversaries and secrets for which she is not settled, and nobody is proven to break the claim."""
         for pair in self._pairs():
             finding = self.findings[(person, *pair)]
             settled = finding.failure is not None or finding.violates(self.claim) or finding.satisfies(self.claim)
             if not settled and pair not in self.violated:
                 yield pair
 
-    def suspicion(self, person: int) -> float:
-        """How bad an open person looks, over all her draws: 1 is just at the claim. Nothing is proven by it."""
-        scores = [0.0]
-        for pair in self._open_pairs(person):
-            key = (person, *pair)
-            finding, often = self.findings[key], self.findings[key].delta_at_epsilon
-            if self.claim.delta > 0 and often is not None:
-                scores.append(often.value / self.claim.delta)
-            else:
-                scores.append(self.moved[key] / finding.drawn / self.claim.epsilon)
-        return max(scores)
+    @property
+    def is_decided(self) -> bool:
+        """Whether somebody is proven to break the claim for every pair of adversary and secret."""
+        return all(pair in self.violated for pair in self._pairs())
 
     def moving_most(self, count: int) -> list[int]:
         """So many examined persons, those with the largest proven distance."""
@@ -282,6 +288,8 @@ class AuditState:
             )
         if self.copied:
             doubts.append(f"draws of f were copies of each other (seen without {len(self.copied)} of the persons)")
+        if WITHOUT_ANOTHER in self.notes:
+            doubts.append(WITHOUT_ANOTHER)
         return tuple(dict.fromkeys([*doubts, *(self.closed.doubts if self.closed is not None else ())]))
 
     @property
@@ -298,6 +306,12 @@ def _by_pair(measurements: Iterable[Measurement]) -> dict[tuple[int, int], list[
     for measurement in measurements:
         pairs.setdefault((measurement.adversary, measurement.secret), []).append(measurement)
     return pairs
+
+
+def _without_noise(finding: Finding) -> float:
+    """The distance without what sampling noise adds to that of independent draws, about in quadrature."""
+    floor = 0.0 if finding.coupled else finding.floor or 0.0
+    return math.sqrt(max(0.0, finding.distance**2 - floor**2)) if floor else finding.distance
 
 
 def _with_exact_tail(finding: Finding) -> Finding:

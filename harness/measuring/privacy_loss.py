@@ -33,6 +33,7 @@ PARTS = (8, 4, 2)  # one in so many draws, the first ones, choose for the draws 
 # numbers) the events that count are rare: more draws are needed to see one, and much doubt would never choose one.
 DOUBT, DOUBT_IN_TAILS = 2.5, 1.0
 LARGEST_SHARE = 0.95  # of the capital that is staked on one pair
+SMALLEST = 1e-12  # a prediction is taken to be at least this, where logarithms are taken
 LARGEST_EPSILON = 50.0  # no number of draws shows more
 
 
@@ -89,7 +90,7 @@ def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: 
     draws = min(len(present), len(absent))
     if draws < 2:
         raise InputError("some of the draws choose an event and the others judge it; got fewer than 2 on a side")
-    x, y = (np.asarray(side[:draws], dtype=np.float64).reshape(draws, -1) for side in (present, absent))
+    x, y = (_with_ratios(np.asarray(side[:draws], dtype=np.float64).reshape(draws, -1)) for side in (present, absent))
     goal, bets = math.log(1 / alpha), list[_Bet]()
     likelier, hits, judges = "present", (0, 0), 0
     most = CHOOSING_IN_TAILS if delta > 0 else CHOOSING
@@ -102,6 +103,18 @@ def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: 
         likelier, judges = "present" if event.present else "absent", last - first
         hits = int(np.count_nonzero(ours)), int(np.count_nonzero(theirs))
     return PrivacyLoss(_largest_refuted(bets, goal, delta), delta, alpha, likelier, hits, judges)
+
+
+def _with_ratios(outputs: Floats) -> Floats:
+    """Predictions with the logarithms of how many times as large each is as the smallest of its draw beside them.
+
+    Shares of noisy counts mix the noise of all counts. Where one of these is at its floor, which noise below it often
+    sees to, the ratio to it is the noisy count itself, and tells the sides apart as well as the count would.
+    """
+    if outputs.shape[1] < 2 or outputs.min() < 0:
+        return outputs
+    logarithms = np.log(np.maximum(outputs, SMALLEST))
+    return np.hstack([outputs, logarithms - logarithms.min(axis=1, keepdims=True)])
 
 
 def _parts(draws: int, most: int) -> Iterator[tuple[int, int]]:

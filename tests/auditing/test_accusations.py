@@ -85,6 +85,36 @@ def test_what_every_pairing_shows_is_an_accusation() -> None:
     assert "however draws are paired" in verdict.reason
 
 
+def illnesses_by_nothing(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+    return nothing_known(np.random.default_rng().choice(["flu", "ulcer", "none"], 30))
+
+
+@pytest.mark.parametrize(
+    ("f", "why"),
+    [
+        (illnesses_by_seed, ""),
+        (illnesses_by_nothing, "because f ignores the seed that it is given"),
+        (illnesses_by_seed_and_size, "because equal seeds do not make draws with and without a person alike"),
+    ],
+)
+def test_the_verdict_says_why_noise_did_not_cancel(f: Any, why: str) -> None:
+    verdict = audit(f, PEOPLE, epsilon=0.1, draws=40, model="conditional").verdict
+    assert verdict.outcome is INCONCLUSIVE
+    assert why in verdict.reason
+    assert ("own noise does not cancel" in verdict.reason) == bool(why)
+
+
+def test_noise_on_one_side_only_is_not_called_unpaired() -> None:
+    class OneSided(Shifting):
+        def answer(self, ask: Ask) -> Iterator[Release]:
+            flu = 0.4 * ask.rng().random(ask.draws) * bool(ask.drop)
+            yield Predictions(np.column_stack([flu, 1 - flu, np.zeros(ask.draws)]))
+
+    verdict = audit(OneSided(), PEOPLE, epsilon=0.42, draws=40).verdict
+    assert verdict.outcome is INCONCLUSIVE
+    assert "because" not in verdict.reason
+
+
 # ---- an exact accusation that was chance
 
 
@@ -198,7 +228,7 @@ class Remembering:
 def test_a_box_that_answers_from_memory_proves_nothing(parts_only: bool) -> None:
     verdict = audit(Remembering(parts_only), PEOPLE).verdict
     assert verdict.outcome is INCONCLUSIVE
-    assert "it does not read what it is asked about" in verdict.reason
+    assert "the same answer: it does not read what it is asked about" in verdict.reason
 
 
 def test_a_box_that_releases_the_same_for_everybody_is_no_liar() -> None:

@@ -51,10 +51,10 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.mark.parametrize(
     ("edit", "named"),
     [
-        (setting(distance=0.01, lower=0.01, upper=0.01, alone=0.01), "the distance of person"),
+        (setting(distance=0.01, lower=0.01, upper=0.01, own_upper=0.01), "the distance of person"),
         (setting(lower=0.0), "the limit 'lower' of person"),
         (setting(upper=0.01), "the limit 'upper' of person"),
-        (setting(alone=0.01), "the limit 'alone' of person"),
+        (setting(own_upper=0.01), "the limit 'own_upper' of person"),
         (no_part_per_value, "the parts of the distance per value of person"),
         (other_prediction, "the distance of person"),
     ],
@@ -82,8 +82,8 @@ def random(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     [
         (setting(distance=0.01), "the distance of person"),
         (setting(draws=1000), "the number of draws of person"),
-        (setting(hits=0), "value of 'delta_at_epsilon'|'delta_alone'"),
-        (setting(delta_alone=0.001), "'delta_alone' of person"),
+        (setting(hits=0), "value of 'delta_at_epsilon'|'own_delta_upper'"),
+        (setting(own_delta_upper=0.001), "'own_delta_upper' of person"),
         (setting(delta_at_epsilon=[0.0, 0.0, 0.01]), "of 'delta_at_epsilon' of person"),
     ],
 )

@@ -1,6 +1,7 @@
 """Which records, how many draws: looks, budgets, duplicates; the findings do not depend on how they were got."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import Predictions, Reader
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
-from oracles.reference import Laplace
+from oracles.reference import Constant, Laplace
 from tests.small_audits import QUASI, audit, table
 
 DATA = Dataset.from_frame(table(40), Schema(QUASI, "ill"))
@@ -58,10 +59,10 @@ def test_too_few_draws_to_settle_anybody_are_refused() -> None:
 
 def test_nobody_shares_the_error_of_a_claim_that_holds_for_the_worst() -> None:
     (fixed,) = schedule(replace(PLAN, adaptive=False), NOISY, 40)
-    assert fixed.alone == pytest.approx(0.05)
+    assert fixed.own_alpha == pytest.approx(0.05)
     assert share_levels(PLAN, NOISY, 40).wager == pytest.approx(0.05 * (1 - 1 / 80))
     some = share_levels(PLAN, NOISY, 20)  # a part of the persons proves nothing about all, but is counted
-    assert some.alone == some.wager == pytest.approx(0.05 / 2 / 20 / 2)
+    assert some.own == some.wager == pytest.approx(0.05 / 2 / 20 / 2)
 
 
 def test_a_fixed_plan_looks_once_with_all_its_error() -> None:
@@ -132,7 +133,59 @@ def test_an_audit_with_a_budget_certifies_with_its_random_part_only() -> None:
     assert len(asked) == 85
 
 
-@pytest.mark.parametrize(("reads", "least"), [(False, 0.65), (True, 0.9)], ids=["all settled", "nobody settled"])
+def test_equal_persons_leave_a_budget_for_further_ones() -> None:
+    class Counting(Constant):
+        asked = 0
+
+        @property
+        def card(self) -> Card:
+            return replace(super().card, row_order_invariant=True)
+
+        def answer(self, ask: Ask) -> Iterable[Table]:
+            self.asked += 1
+            return super().answer(ask)
+
+    twins = pd.concat([table(60)] * 4, ignore_index=True)
+    oracle = Counting()
+    report = audit(oracle, twins, epsilon=0.5, budget=70)
+    at_random = next(
+        line for line in report.assumptions if line.startswith("the budget of 70 calls was for 22 records")
+    )
+    assert oracle.asked == 70
+    assert len(report.findings) > 45  # 45 questions about persons
+    assert "fixed before the first answer" in at_random
+    assert "what is left buys no further record" in at_random
+
+
+def test_a_budget_that_is_interrupted_buys_the_same_persons(tmp_path: Path) -> None:
+    class Stopping(Few):
+        left = -1
+
+        def answer(self, ask: Ask) -> Iterator[Predictions]:
+            if self.left == 0:
+                self.left = -1
+                raise KeyboardInterrupt
+            self.left -= 1
+            yield from super().answer(ask)
+
+        def spec(self) -> dict[str, float]:
+            return {"shift": self.shift}
+
+    options: dict[str, Any] = {"quasi": {"age": "number"}, "sensitive": "ill", "epsilon": 0.1, "draws": 4_000}
+    options |= {"adaptive": True, "budget": 200}
+    whole = Stopping(0.0)
+    report = harness.audit(whole, PEOPLE, out=tmp_path / "whole", **options)
+    journal = (tmp_path / "whole" / "journal.jsonl").read_text()
+    assert journal.count('{"selected"') >= 2
+    stopped = Stopping(0.0)
+    for stop in (60, 60, 50, 20):
+        stopped.left = stop
+        with contextlib.suppress(KeyboardInterrupt):
+            harness.audit(stopped, PEOPLE, out=tmp_path / "stopped", **options)
+    assert harness.audit(stopped, PEOPLE, out=tmp_path / "stopped", **options).to_json() == report.to_json()
+
+
+@pytest.mark.parametrize(("reads", "least"), [(False, 0.85), (True, 0.9)], ids=["all settled", "nobody settled"])
 def test_an_adaptive_audit_spends_most_of_its_budget_and_no_more(reads: bool, least: float) -> None:
     calls = 0
 
