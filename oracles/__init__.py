@@ -35,7 +35,7 @@ RECORDINGS = ("record", "replay")
 # The options of `python:` itself; all others are keyword arguments of the anonymizer.
 PYTHON_OPTIONS: dict[str, str] = {
     "timeout": "seconds that one call may take; the process of the anonymizer is then ended (300)",
-    "attempts": "how often a question is asked when the process of the anonymizer ends by itself (4)",
+    "attempts": "how often a question is asked, each time in a fresh process, when the anonymizer's process ends by itself (2)",
     "record": WRAPPER_OPTIONS["record"],
     "replay": WRAPPER_OPTIONS["replay"],
     "arguments": "table of keyword arguments of the anonymizer, where one of them has the name of an option of ours",
@@ -150,7 +150,7 @@ def _isolated(rest: str, options: dict[str, Any], settings: ChildSettings | None
     if not is_importable_name(rest):
         hint = " (a module's name, without its folder and .py)" if ".py" in rest or "/" in rest else ""
         raise InputError(f"{address} does not name a callable; expected python:package.module:name{hint}")
-    timeout, attempts = options.get("timeout", 300.0), options.get("attempts", 4)
+    timeout, attempts = options.get("timeout", 300.0), options.get("attempts", 2)
     _check_timeout(address, timeout)
     own, taken = _arguments(address, options)
     oracle: Oracle = Retrying(Isolated(Opening(rest, own, taken), timeout=timeout, settings=settings), attempts)

@@ -7,7 +7,7 @@ worker processes. A code is never used again for something else.
 
 from dataclasses import dataclass
 
-from harness.vocabulary.errors import HarnessError, InputError, JournalError, OracleError, ReleaseError
+from harness.vocabulary.errors import FailedError, HarnessError, InputError, JournalError, OracleError, ReleaseError
 
 ANYWHERE = ("",)  # a prefix of every module: for what no other entry of that kind claims
 
@@ -158,6 +158,11 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "`harness explain` without a name lists all of them.",
     ),
     ErrorCode(
+        "E220", "The demo cannot be shown like this", InputError, ("harness.demo",),
+        "`harness demo` was asked for fewer people than can be anonymized in groups.",
+        "Give `--people` a number of at least 20, or leave it out.",
+    ),
+    ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,
         "The anonymizer, or the way to it, failed. No more specific code fits.",
         "Ask the vendor with the message at hand. What was measured is kept; the same command continues.",
@@ -203,6 +208,13 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "The first questions of an audit showed that the oracle contradicts its own card, so that no result would mean "
         "anything.",
         "The vendor must correct the card or the anonymizer.",
+    ),
+    ErrorCode(
+        "E308", "The anonymizer failed behind its server", FailedError, ("oracles.wire",),
+        "The server and the way to it work, but the anonymizer itself raised an exception, ended its process or took "
+        "too long on one question. The auditor reads the class of the exception at most.",
+        "The vendor finds the message and the traceback where `harness serve` runs. The anonymizer must work on the "
+        "data without any one person, too. What was measured is kept; the same command continues.",
     ),
     ErrorCode(
         "E350", "The answer is not a release of the data", ReleaseError, ANYWHERE,
