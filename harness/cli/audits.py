@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from contextlib import closing
 from pathlib import Path
@@ -40,7 +41,8 @@ def plan(chosen: argparse.Namespace) -> int:
     """What an audit will cost."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    with oracle_log(None) as log:
+    out = _default_folder(chosen.file)
+    with oracle_log(out if os.access(Path.cwd(), os.W_OK) else None) as log:  # where run will put it, too
         oracle = oracles.open_with(file.address, _options(file), child_settings(log))
         with closing(oracle):
             executor = choose_executor(file.workers, in_process=oracle.card.in_process)
@@ -52,11 +54,16 @@ def _options(file: AuditFile) -> dict[str, Any]:
     return oracles.options_beside(file.path.parent, file.address, file.options)
 
 
+def _default_folder(file: Path) -> Path:
+    """Where an audit is kept unless --out says otherwise."""
+    return Path(f"{file.stem}.audit")
+
+
 def run(chosen: argparse.Namespace) -> int:
     """Run an audit, or continue an interrupted one; the exit code is the outcome."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    out = chosen.out or Path(f"{chosen.file.stem}.audit")
+    out = chosen.out or _default_folder(chosen.file)
     options = _options(file)
     oracle = oracles.open_with(file.address, options, child_settings(out / LOG))
     workers = file.workers if chosen.workers is None else chosen.workers
