@@ -50,7 +50,7 @@ def audit(
     data: pd.DataFrame | str | Path | Dataset,  # a DataFrame, a CSV or Parquet file, or a Dataset
     *,
     quasi: Mapping[str, Any] | Sequence[Column] = (),
-    sensitive: str | Sequence[str | Column] = (),
+    sensitive: str | Sequence[str | Column] | Mapping[str, Any] = (),
     joint: bool = False,
     person: str | None = None,
     epsilon: float,
@@ -143,7 +143,7 @@ def child_settings(log: Path) -> ChildSettings:
 def _dataset(
     data: pd.DataFrame | str | Path | Dataset,
     quasi: Mapping[str, Any] | Sequence[Column],
-    sensitive: str | Sequence[str | Column],
+    sensitive: str | Sequence[str | Column] | Mapping[str, Any],
     missing: Missing,
     weight: str | None,
     person: str | None,

@@ -35,9 +35,9 @@ HOW_TO_READ = """
   distance between the two predictions goes from 0 (the record made no
   difference) to 2 (certain of one value, then of another). Half of it is the
   probability that moved: 0.1 is 5 percentage points.
-  VIOLATED      the witness is proven to reach 0.1
+  VIOLATED      somebody is proven to reach 0.1: the person with that row label
   HOLDS         everybody was examined, and nobody reaches 0.1
-  INCONCLUSIVE  neither is proven
+  INCONCLUSIVE  neither is proven; the report then says what is missing
   More: harness explain distance, harness explain HOLDS"""
 
 

@@ -14,6 +14,7 @@ NUMBER, WHOLE, TEXT, TRUTH = "a number", "a whole number", "a text", "true or fa
 TEXTS, TABLE = "a text or a list of texts", "a table"
 TEXT_OR_TABLE, ALL_OR_WHOLE = "a text or a table", '"all" or a whole number'
 WHOLE_OR_TEXT = "a whole number or a text"
+TEXTS_OR_TABLE = "a text, a list of texts or a table"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,10 @@ class Option:
 
 SUBJECT = (  # what is audited, and by whom
     Option("data", "path", TEXT, "CSV, Parquet or Excel file with the records, relative to the audit.toml", True, True),
-    Option("data", "sensitive", TEXTS, "what an adversary wants to know: one column or several", True),
+    Option(
+        "data", "sensitive", TEXTS_OR_TABLE,
+        "what an adversary wants to know: one column or several; or each with its keys, to put numbers into bins", True,
+    ),
     Option("data", "quasi", TABLE, "what an adversary knows: each column with its kind or a table of its keys", True),
     Option("data", "person", TEXT, "column that says whose row it is; a person is left out with all her rows"),
     Option("data", "missing", TEXT, 'rows with gaps: "error", "drop", or "keep" a gap as a value of its own (an empty '
@@ -85,6 +89,7 @@ def is_as_expected(expected: str, value: Any) -> bool:
         TEXT: isinstance(value, str),
         TRUTH: isinstance(value, bool),
         TEXTS: isinstance(value, str) or texts,
+        TEXTS_OR_TABLE: isinstance(value, str | dict) or texts,
         TABLE: isinstance(value, dict),
         TEXT_OR_TABLE: isinstance(value, str | dict),
         ALL_OR_WHOLE: value == "all" or whole,

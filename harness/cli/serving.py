@@ -27,7 +27,7 @@ def serve(chosen: argparse.Namespace) -> int:
 
         sink = stdio.claimed_stdout()  # before the vendor's module is imported, which may print
     allow_imports_beside(Path.cwd() / "audit.toml")
-    oracle = oracles.open(chosen.address, **_options(chosen.option))
+    oracle = oracles.open(chosen.address, **options_of_words(chosen.option))
     if chosen.stdio:
         stdio.serve(oracle, sink=sink)
         return 0
@@ -47,7 +47,7 @@ def serve(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _options(words: Sequence[str]) -> dict[str, object]:
+def options_of_words(words: Sequence[str]) -> dict[str, object]:
     """NAME=VALUE with values as in TOML; a word that is none is a text."""
     options: dict[str, object] = {}
     for word in words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -192,6 +192,16 @@ class Column:
         return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
 
 
+def _secrets(sensitive: object) -> Iterator[Column]:
+    """The sensitive columns: by name, or by name with a declaration, which may put numbers into bins."""
+    if isinstance(sensitive, Mapping):
+        for name, declaration in sensitive.items():
+            yield Column.of(str(name), declaration)
+        return
+    for item in list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]:
+        yield item if isinstance(item, Column) else Column(_name(item))
+
+
 def _name(item: object) -> str:
     if isinstance(item, str | int) and not isinstance(item, bool):
         return str(item)
@@ -234,7 +244,7 @@ class Schema:
     def __init__(
         self,
         quasi: Mapping[str, object] | Sequence[Column],
-        sensitive: str | Sequence[str | Column],
+        sensitive: str | Sequence[str | Column] | Mapping[str, object],
         weight: str | None = None,
         person: str | None = None,
         suppressed: str | Sequence[str] | None = None,
@@ -245,8 +255,7 @@ class Schema:
             columns = tuple(quasi)
         else:
             raise InputError(f'quasi must map each column to its kind, such as {{"age": "number"}}, not {quasi!r:.80}')
-        wanted = list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]
-        secrets = tuple(item if isinstance(item, Column) else Column(_name(item)) for item in wanted)
+        secrets = tuple(_secrets(sensitive))
         object.__setattr__(self, "quasi", columns)
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)
