@@ -29,6 +29,8 @@ ORDER = [
     "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.compile_report", "auditing.verify",
+    "initializing.describe_column", "initializing.known_orders", "initializing.guess_kind", "initializing.guess_roles",
+    "initializing.learn_hierarchy", "initializing.fit_release", "initializing.write_toml",
     "glossary", "render", "report", "progress", "synthetic_census", "api", "demo", "cli",
 ]  # fmt: skip
 VOCABULARY = set(ORDER[: ORDER.index("vocabulary.answers") + 1])
@@ -71,7 +73,7 @@ def _place(parts: tuple[str, ...]) -> str:
 
 
 def test_every_module_of_the_harness_has_its_place_in_the_order() -> None:
-    packages = {"__init__", *(f"{name}.__init__" for name in ("vocabulary", "measuring", "auditing"))}
+    packages = {"__init__", *(f"{name}.__init__" for name in ("vocabulary", "measuring", "auditing", "initializing"))}
     assert {place_of(path) for path in sources("harness")} - packages == set(ORDER)
 
 

@@ -1,13 +1,13 @@
-"""The command init: reads the data, asks the anonymizer for one release, asks a person at a terminal, writes the file."""
+"""The command init: reads the data, asks the anonymizer for a release and the person at a terminal, writes a file."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +18,20 @@ from harness.api import child_settings, oracle_log
 from harness.auditing.config import load
 from harness.cli import allow_imports_beside, tell
 from harness.cli.serving import options_of_words
-from harness.initializing.describe_column import facts_of
-from harness.initializing.fit_release import Places, fit_release
+from harness.initializing.describe_column import GAPS, facts_of
+from harness.initializing.fit_release import Places, changed_columns, fit_release
 from harness.initializing.guess_kind import Guess
 from harness.initializing.guess_roles import Draft, draft_of
 from harness.initializing.write_toml import DECIDE, toml_of
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError, OracleError
-from harness.vocabulary.oracle import Ask
+from harness.vocabulary.errors import InputError, OracleError, RaisedError
+from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_table
 from harness.vocabulary.table import Table
 
+SIGNS = ("*", "**", "[suppressed]")  # of a suppressed cell: the first that is no value of the data
 Choose = Callable[[str, Sequence[str]], int]  # a question and its answers -> which was chosen; the first is the guess
 
 
@@ -40,17 +41,17 @@ def init(chosen: argparse.Namespace) -> int:
     if file.exists() and not chosen.force:
         raise InputError(f"{file} exists; give --force to overwrite it, or another name with -o")
     choose = _ask_person if sys.stdin.isatty() and sys.stderr.isatty() else _take_guess
-    frame = read_table(chosen.data)
-    draft = _drafted(frame, chosen.sensitive, _names(chosen.quasi), choose)
+    table = _Table(read_table(chosen.data), chosen.sensitive, _names(chosen.quasi))
+    draft = _with_secret(table.draft(), table, choose)
     options = options_of_words(chosen.option)
     problem: OracleError | None = None
     if chosen.oracle is not None:
         allow_imports_beside(file)
         try:
-            draft = _fitted(draft, chosen, options)
+            draft = _fitted(draft, table, chosen, options)
         except OracleError as error:
             problem = error
-            draft = replace(draft, notes=(f"{DECIDE}: {error}",))
+            draft = replace(draft, notes=(f"{DECIDE}: {_without_rows(error)}",))
     draft = _with_answers(draft, choose)
     path = Path(os.path.relpath(chosen.data, file.parent)).as_posix()
     _write(file, toml_of(draft, path, chosen.oracle, options))
@@ -65,18 +66,38 @@ def _names(words: str | None) -> list[str] | None:
     return None if words is None else [word.strip() for word in words.split(",") if word.strip()]
 
 
-def _drafted(frame: pd.DataFrame, sensitive: str | None, quasi: Sequence[str] | None, choose: Choose) -> Draft:
-    if len(frame) == 0:
-        raise InputError("the data holds no records; an audit needs at least one")
-    columns = [facts_of(str(name), frame[name]) for name in frame.columns]
-    draft = draft_of(columns, sensitive, quasi)
-    if sensitive is None:
-        others = [guess.name for guess in draft.columns if guess.declaration and guess.name != draft.sensitive]
-        names = [draft.sensitive, *others]
-        answer = choose("Which column should nobody learn about a person?", names)
-        if choose is not _take_guess:
-            draft = draft_of(columns, names[answer], quasi)
-    return _with_gaps(draft, frame)
+def _without_rows(error: OracleError) -> str:
+    """What a file may say of an error: what the anonymizer itself said may quote a row."""
+    if isinstance(error, RaisedError):
+        return f"the anonymizer raised {error.kind} when it was asked for one release"
+    return str(error)
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The data as a frame, and what was said on the command line about its columns."""
+
+    frame: pd.DataFrame
+    sensitive: str | None
+    quasi: Sequence[str] | None
+
+    def __post_init__(self) -> None:
+        if len(self.frame) == 0:
+            raise InputError("the data holds no records; an audit needs at least one")
+
+    def draft(self, sensitive: str | None = None, not_sensitive: Collection[str] = ()) -> Draft:
+        columns = [facts_of(str(name), self.frame[name]) for name in self.frame.columns]
+        draft = draft_of(columns, sensitive or self.sensitive, self.quasi, not_sensitive)
+        return _with_gaps(draft, self.frame)
+
+
+def _with_secret(draft: Draft, table: _Table, choose: Choose) -> Draft:
+    """The draft with the sensitive column that a person chooses."""
+    if draft.sensitive_was == "given" or choose is _take_guess:
+        return draft
+    others = [guess.name for guess in draft.columns if guess.declaration and guess.name != draft.sensitive]
+    names = [draft.sensitive, *others]
+    return table.draft(names[choose("Which column should nobody learn about a person?", names)])
 
 
 def _with_gaps(draft: Draft, frame: pd.DataFrame) -> Draft:
@@ -84,29 +105,48 @@ def _with_gaps(draft: Draft, frame: pd.DataFrame) -> Draft:
     used = [guess.name for guess in (*draft.quasi, draft.secret)]
     columns = {facts.name: facts for facts in (facts_of(name, frame[name]) for name in used)}
     texts = dict.fromkeys(text for facts in columns.values() for text in facts.gap_texts)
-    is_gap = pd.DataFrame({name: frame[name].isna() | frame[name].isin(["", *texts]) for name in used})
-    return replace(draft, gap_texts=tuple(texts), rows_with_gaps=int(is_gap.any(axis=1).sum()))
+    is_gap = pd.DataFrame(
+        {name: frame[name].isna() | frame[name].isin(["", *columns[name].gap_texts]) for name in used}
+    )
+    values = {text for facts in columns.values() for text in facts.texts}
+    signs = [sign for sign in SIGNS if sign not in values][:1] if values & {"*", *GAPS} else []
+    return replace(draft, gap_texts=tuple(texts), rows_with_gaps=int(is_gap.any(axis=1).sum()), suppressed=tuple(signs))
 
 
-def _fitted(draft: Draft, chosen: argparse.Namespace, options: dict[str, Any]) -> Draft:
-    """The draft with what one release of the anonymizer needs."""
+def _fitted(draft: Draft, table: _Table, chosen: argparse.Namespace, options: dict[str, Any]) -> Draft:
+    """The draft with what one release of the anonymizer needs.
+
+    A column that was guessed to be sensitive, and is not released as it is, is none: another one is guessed then.
+    """
     places = Places(chosen.data.resolve().parent, chosen.output.resolve().parent)
-    data = _dataset(draft, chosen.data, places.file)
-    with oracle_log(None) as log:
-        beside = oracles.options_beside(places.file, chosen.oracle, options)
-        with closing(oracles.open_with(chosen.oracle, beside, child_settings(log))) as oracle:
-            if oracle.card.releases == "predictions":
-                return replace(draft, notes=("the anonymizer releases predictions: no cell is to be read",))
-            tell(f"asking {oracle.card.name} for one release of {data.size:,} rows")
-            release = next(iter(checked_answers(oracle, Ask(data))))
-    assert isinstance(release, Table)
+    beside = oracles.options_beside(places.file, chosen.oracle, options)
+    with (
+        oracle_log(None) as log,
+        closing(oracles.open_with(chosen.oracle, beside, child_settings(log))) as oracle,
+    ):
+        if oracle.card.releases == "predictions":
+            return replace(draft, notes=("The anonymizer releases predictions: no cell is to be read.",))
+        data, release = _release(draft, chosen.data, places, oracle)
+        changed = changed_columns(data, release)
+        if draft.sensitive in changed and draft.sensitive_was == "guessed":
+            draft = table.draft(not_sensitive=changed)
+            data, release = _release(draft, chosen.data, places, oracle)
     return fit_release(draft, data, release, places)
+
+
+def _release(draft: Draft, path: Path, places: Places, oracle: Oracle) -> tuple[Dataset, Table]:
+    """The data as the draft declares it, and one release of it."""
+    data = _dataset(draft, path, places.file)
+    tell(f"asking {oracle.card.name} for one release of {data.size:,} rows")
+    release = next(iter(checked_answers(oracle, Ask(data))))
+    assert isinstance(release, Table)
+    return data, release
 
 
 def _dataset(draft: Draft, path: Path, base: Path) -> Dataset:
     quasi = [Column.of(guess.name, guess.declaration, base) for guess in draft.quasi]
     secret = Column.of(draft.sensitive, draft.secret.declaration, base)
-    schema = Schema(quasi, [secret], person=draft.person)
+    schema = Schema(quasi, [secret], person=draft.person, suppressed=draft.suppressed or None)
     return Dataset.from_file(path, schema, "drop" if draft.rows_with_gaps else "error", ["", *draft.gap_texts])
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from harness.vocabulary.values.atoms import MISSING, cell_text, number
 
 GAPS = frozenset({"", "?", "-", "--", ".", *MISSING})  # texts that tables have in place of a value
-MOST_GAPS = 0.5  # a text that fills more of a column than this is a value of it
+WORDS = frozenset({"None"})  # of them those that are a word of its own where a column holds words
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +52,27 @@ class ColumnFacts:
 def _is_code(text: str) -> bool:
     """Whether a text of digits would lose something as a number: `00123`, `+49`."""
     digits = text.strip().lstrip("-")
-    return len(digits) > 1 and digits[0] == "0" and digits.isdigit() or digits.startswith("+")
+    return (len(digits) > 1 and digits[0] == "0" and digits.isdigit()) or digits.startswith("+")
 
 
 def facts_of(name: str, cells: pd.Series[Any]) -> ColumnFacts:
     """The facts of a column whose cells are texts, or typed as a Parquet or Excel file has them."""
     present = cells[cells.notna()]
     counts = present.map(_text).value_counts(sort=False)
-    common = MOST_GAPS * len(cells)
-    signs = tuple(str(text) for text in counts.index if str(text).strip() in GAPS and counts[text] <= common)
-    values = counts.drop(list(signs))
+    texts = [str(text) for text in counts.index]
+    signs = [text for text in texts if text.strip() in GAPS] if _is_text(cells) else []
+    if any(number(text.strip()) is None for text in texts if text not in signs):
+        signs = [text for text in signs if text.strip() not in WORDS]
+    values = counts.drop(signs)
     gaps = len(cells) - int(values.sum())
     return ColumnFacts(
         name, len(cells), [str(text) for text in values.index], [int(count) for count in values],
         tuple(sign for sign in signs if sign), gaps, _declared_kind(cells),
     )  # fmt: skip
+
+
+def _is_text(cells: pd.Series[Any]) -> bool:
+    return all(isinstance(cell, str) for cell in cells.dropna())
 
 
 def _text(cell: Any) -> str:

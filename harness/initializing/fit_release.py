@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,8 @@ def fit_release(draft: Draft, data: Dataset, release: Table, places: Places) -> 
         guess if guess not in draft.quasi else _fitted(_released(guess, data, release, aligned, places), suppressed)
         for guess in draft.columns
     ]
-    draft = replace(draft, columns=tuple(fitted), suppressed=suppressed, weight=_weight(release, data))
+    signs = tuple(dict.fromkeys((*(draft.suppressed or ("*",)), *suppressed))) if suppressed else draft.suppressed
+    draft = replace(draft, columns=tuple(fitted), suppressed=signs, weight=_weight(release, data))
     return replace(draft, notes=tuple(_notes(draft, data, release, aligned)))
 
 
@@ -232,9 +234,19 @@ def _with_closed_side(column: ReleasedColumn, declaration: dict[str, Any], how: 
 def _ranges_meet(column: ReleasedColumn, declaration: Mapping[str, Any]) -> bool:
     reading = column.reading(declaration)
     values = [parse(cell, reading) for cell in column.cells[:MOST_CELLS_TRIED]]
-    ranges = [value for value in values if isinstance(value, Interval) and value.closed == "both"]
-    lows = {value.low for value in ranges}
-    return any(value.high in lows and value.low != value.high for value in ranges)
+    ranges = {(value.low, value.high) for value in values if isinstance(value, Interval) and value.closed == "both"}
+    return _meet_without_overlap(sorted(ranges))
+
+
+def _meet_without_overlap(ranges: Sequence[tuple[float, float]]) -> bool:
+    """Whether sorted ranges share ends and nothing else, as steps of a scale do.
+
+    Those of groups, from the least to the greatest member, overlap anyhow, and both of their ends belong to them.
+    """
+    neighbours = list(pairwise(ranges))
+    return all(one[1] <= other[0] for one, other in neighbours) and any(
+        one[1] == other[0] and one[0] < one[1] and other[0] < other[1] for one, other in neighbours
+    )
 
 
 def _covers_all(column: ReleasedColumn, declaration: Mapping[str, Any]) -> bool:
@@ -248,7 +260,7 @@ def _covers_all(column: ReleasedColumn, declaration: Mapping[str, Any]) -> bool:
 
 
 def _weight(release: Table, data: Dataset) -> str | None:
-    """"" where an added column has the name of a weight and is none: it holds something else than numbers."""
+    """ "" where an added column has the name of a weight and is none: it holds something else than numbers."""
     for name in release.names:
         if name not in data.schema.names and name.lower() in WEIGHT_NAMES:
             try:
@@ -258,12 +270,21 @@ def _weight(release: Table, data: Dataset) -> str | None:
     return None
 
 
+def changed_columns(data: Dataset, release: Table) -> set[str]:
+    """The columns that have a cell in the release which is none of their raw values and is not suppressed."""
+    return {name for name in data.schema.names if next(iter(_new_cells(name, data, release, ())), None) is not None}
+
+
+def _new_cells(name: str, data: Dataset, release: Table, suppressed: Sequence[str]) -> Iterator[str]:
+    own = {*map(show_raw, data.readings[data.schema.names.index(name)].domain), "", "*", *suppressed}
+    cells = map(cell_text, release.column(name).palette.tolist())
+    return (cell for cell in cells if cell not in own and not SUPPRESSED_WORD.match(cell.strip()))
+
+
 def _notes(draft: Draft, data: Dataset, release: Table, aligned: bool) -> Iterator[str]:
     order = "in the same order" if aligned else "perhaps in another order"
-    yield f"one release was asked for: {release.rows:,} rows of {data.size:,}, {order}"
-    place = data.schema.names.index(draft.sensitive)
-    own = set(map(show_raw, data.readings[place].domain)) | {"", "*", *draft.suppressed}
-    other = next((cell for cell in map(cell_text, release.column(draft.sensitive).palette.tolist()) if cell not in own), None)
+    yield f"One release was read: {release.rows:,} rows of {data.size:,}, {order}."
+    other = next(iter(_new_cells(draft.sensitive, data, release, draft.suppressed)), None)
     if other is not None:
         yield (
             f"DECIDE: the release shows {other[:40]!r} as {draft.sensitive!r}, which the data does not have; the "

@@ -24,6 +24,7 @@ ID_NAME = re.compile(
 )
 CODE_NAME = re.compile(r"(^|[^a-z])(zip|zipcode|postal|postcode|plz|phone|tel|fax|iban|code)([^a-z]|$)")
 NAME_NAME = re.compile(r"(^|[^a-z])(first|last|full|sur|given|family)?_?(name|surname|email|mail|address|street)$")
+_PEOPLES_NUMBER = re.compile(r"[-+]?[$€£]?\d[\d.,' ]*\s*[%€$£]?")
 MOST_MISSING = 0.4  # of the rows: a column with more gaps costs too many of them
 FEW_ROWS = 12  # in so small a table every column may be without repetition
 NEARLY_UNIQUE = 0.9  # distinct texts per row
@@ -130,6 +131,13 @@ def _reads_as_dates(facts: ColumnFacts, notation: str) -> bool:
 
 def _text(facts: ColumnFacts) -> Guess:
     letters = mean(len(text) for text in facts.texts)
+    if _looks_numeric(facts):
+        return Guess(
+            facts.name,
+            None,
+            "texts that look like numbers",
+            "If they are numbers, write them with a point and no other sign",
+        )
     if NAME_NAME.search(_snake(facts.name)) and facts.distinct > facts.filled / 2:
         return Guess(facts.name, None, "names of people or places: they identify by themselves", is_key=True)
     if facts.rows >= FEW_ROWS and facts.distinct > NEARLY_UNIQUE * facts.filled:
@@ -137,15 +145,14 @@ def _text(facts: ColumnFacts) -> Guess:
         return Guess(facts.name, None, f"{what}: (nearly) every row has another value", is_key=letters <= FREE_TEXT)
     if letters > FREE_TEXT and facts.distinct > facts.filled / 4:
         return Guess(facts.name, None, f"free text: {letters:.0f} letters in an average cell")
-    hint = _hint_about_numbers(facts)
     order = order_of(facts.texts)
     if order is not None:
         return Guess(facts.name, {"kind": "ordered", "order": list(order)}, f"{facts.distinct:,} values with an order")
-    return Guess(facts.name, {"kind": "category"}, f"{facts.distinct:,} values{hint}")
+    return Guess(facts.name, {"kind": "category"}, f"{facts.distinct:,} values")
 
 
-def _hint_about_numbers(facts: ColumnFacts) -> str:
-    """What to say of texts that people take for numbers: 3,5 or 1.234,50 or 12 %."""
-    looks = sum(bool(re.fullmatch(r"[-+]?[$€£]?[\d.,' ]*\d[\d.,' ]*\s*[%€$£]?", text.strip())) for text in facts.texts)
-    is_mostly = looks > 0.9 * facts.distinct and any(not text.strip().isdigit() for text in facts.texts)
-    return "; if they are numbers, write them with a decimal point and no other sign" if is_mostly else ""
+def _looks_numeric(facts: ColumnFacts) -> bool:
+    """Whether nearly all texts are numbers as people write them and programs do not: 3,50 or 1.234,50 or 12 %."""
+    likely = [text for text in facts.texts if _PEOPLES_NUMBER.fullmatch(text.strip())]
+    with_signs = any(re.search(r"\d[.,' ]\d|[%€$£]", text) for text in likely)
+    return with_signs and len(likely) > 0.9 * facts.distinct and facts.distinct > FEW_ROWS

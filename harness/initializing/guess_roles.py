@@ -7,7 +7,7 @@ with few values; whoever calls can say it beforehand, and the file says that it 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,13 +72,19 @@ class Draft:
 
 
 def draft_of(
-    columns: Sequence[ColumnFacts], sensitive: str | None = None, quasi: Sequence[str] | None = None
+    columns: Sequence[ColumnFacts],
+    sensitive: str | None = None,
+    quasi: Sequence[str] | None = None,
+    not_sensitive: Collection[str] = (),
 ) -> Draft:
-    """The draft for a table; `sensitive` and `quasi` are what a person has said already."""
+    """The draft for a table; `sensitive` and `quasi` are what a person has said already.
+
+    `not_sensitive` are columns that cannot be the sensitive one, because a release changes them.
+    """
     known = {facts.name: facts for facts in columns}
     _require_known([*([sensitive] if sensitive else []), *(quasi or ())], list(known))
     guesses = [guess_kind(facts) for facts in columns]
-    chosen = sensitive or _likely_sensitive(guesses, known)
+    chosen = sensitive or _likely_sensitive([one for one in guesses if one.name not in not_sensitive], known)
     person = _likely_person(guesses, known, chosen, quasi or ())
     final = tuple(_in_its_role(guess, known[guess.name], chosen, person, quasi) for guess in guesses)
     was = "given" if sensitive else "guessed"
@@ -132,7 +138,7 @@ def _in_its_role(
     if guess.name == sensitive:
         return _secret(guess, facts)
     if guess.name == person:
-        return Guess(guess.name, None, f"{facts.distinct:,} values in {facts.rows:,} rows: whose row it is")
+        return Guess(guess.name, None, f"{facts.distinct:,} values in {facts.rows:,} rows")
     if quasi is None:
         return guess
     if guess.name not in quasi:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 SCALES: tuple[tuple[str, ...], ...] = (
     ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -23,6 +24,7 @@ SCALES: tuple[tuple[str, ...], ...] = (
     ("first", "second", "third", "fourth", "fifth"),
     ("i", "ii", "iii", "iv", "v", "vi"),
 )  # fmt: skip
+MOST_STEPS = 40  # of a scale; more are codes
 _AMOUNT = r"[$€£]?\d[\d.]*[kKmM%]?"
 _RANGE = re.compile(
     rf"(?P<below><=?|under|below|up to|less than)?(?P<above>>=?|over|above|more than)?[ _]*"
@@ -34,7 +36,7 @@ _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 
 def order_of(values: Sequence[str]) -> tuple[str, ...] | None:
     """The values from the lowest to the highest, if they are steps of a known scale, ordinals or ranges of numbers."""
-    if len(values) < 3:
+    if not 3 <= len(values) <= MOST_STEPS or all(value.strip().isdigit() for value in values):
         return None
     return _in_scale(values) or _by_key(values, _ordinal) or _by_key(values, _range)
 
@@ -51,9 +53,8 @@ def _plain(value: str) -> str:
     return " ".join(value.replace("_", " ").replace("-", " ").casefold().split())
 
 
-def _by_key(values: Sequence[str], key: object) -> tuple[str, ...] | None:
+def _by_key(values: Sequence[str], key: Callable[[str], Any]) -> tuple[str, ...] | None:
     """The values by a number that each has, if no two have the same."""
-    assert callable(key)
     keys = {value: key(value) for value in values}
     if None in keys.values() or len(set(keys.values())) < len(values):
         return None

@@ -1,8 +1,8 @@
 """What released names stand for, such as `high` for several degrees: from a file of the auditor, or from the release.
 
-    from a file      a table `leaf;…;root` near the data that has every raw value as a leaf and every name as a node
-    from the rows    where the release keeps the order of rows, a name stands for the raw values of the rows that show
-                     it; these sets must lie inside or beside each other, as the nodes of a tree do
+from a file      a table `leaf;…;root` near the data that has every raw value as a leaf and every name as a node
+from the rows    where the release keeps the order of rows, a name stands for the raw values of the rows that show
+                 it; these sets must lie inside or beside each other, as the nodes of a tree do
 """
 
 from __future__ import annotations

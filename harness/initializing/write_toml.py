@@ -62,21 +62,24 @@ def _sensitive(draft: Draft) -> Iterator[str]:
 
 def _person(draft: Draft) -> Iterator[str]:
     if draft.person is not None:
-        yield f"# {DECIDE}: guessed, because {_plain(draft.column(draft.person).because)}; one person's rows are left"
-        yield "# out together. Remove the line if every row is another person."
+        values = _plain(draft.column(draft.person).because)
+        yield f"# {DECIDE}: guessed, it is named like a key and has {values}; the rows of one"
+        yield "# person are left out together. Remove the line if every row is another person."
         yield f"person = {_text(draft.person)}"
 
 
 def _gaps(draft: Draft) -> Iterator[str]:
     if draft.gap_texts:
-        yield f"missing_values = {_value(['', *draft.gap_texts])}  # texts that stand for a gap"
+        yield f"missing_values = {_value(['', *draft.gap_texts])}  # {DECIDE}: these texts stand for a gap, not a value"
     if draft.rows_with_gaps:
-        yield f'missing = "drop"  # leaves out {draft.rows_with_gaps:,} of {draft.rows:,} rows; "keep" makes a gap a value'
+        count = f"{draft.rows_with_gaps:,} of {draft.rows:,} rows"
+        yield f'missing = "drop"  # leaves out {count}; "keep" makes a gap a value of its own'
 
 
 def _signs(draft: Draft) -> Iterator[str]:
     if draft.suppressed:
-        yield f"suppressed = {_value(['*', *draft.suppressed])}  # how the release writes a suppressed cell"
+        yield f"# {DECIDE}: how the releases write a suppressed cell; any other text is a value"
+        yield f"suppressed = {_value(draft.suppressed)}"
     if draft.weight is not None:
         yield f"weight = {_text(draft.weight)}  # no column of the release counts people"
 

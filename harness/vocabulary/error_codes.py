@@ -163,6 +163,12 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "Give `--people` a number of at least 20, or leave it out.",
     ),
     ErrorCode(
+        "E221", "An audit.toml cannot be proposed", InputError, ("harness.cli.initializing", "harness.initializing"),
+        "`harness init` found no column that can be sensitive or known, a column that was named is not in the data, or "
+        "the file to write exists already.",
+        "Say with `--sensitive` and `--quasi` which columns to take, with `-o` or `--force` where to write.",
+    ),
+    ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,
         "The anonymizer, or the way to it, failed. No more specific code fits.",
         "Ask the vendor with the message at hand. What was measured is kept; the same command continues.",
