@@ -1,7 +1,9 @@
 """The declarations under which every cell of one release of the data can be read, found by trying them.
 
 Column by column, the first of these that reads every cell as something that covers a raw value:
-    as it is; other numbers (`points`); a hierarchy (file, then rows); a notation; signs of a suppressed cell.
+    as it is; other numbers (`points`); a hierarchy from a file; a notation under which each row's cell covers that
+    row's raw value; a hierarchy learnt from the rows; any notation, as a guess.
+Words such as REDACTED count as suppressed cells before that.
 Then the closed side: where ranges meet (`20-30`, `30-40`), the rows decide to which of them 30 belongs, if the release
 keeps their order. A column that nothing reads is left out with a question, so that the rest can be audited.
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -153,34 +155,48 @@ def _fitted(column: ReleasedColumn, suppressed: Sequence[str]) -> Guess:
 
 
 def _declarations(column: ReleasedColumn) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """What is tried, and the comment that it gets."""
+    """What is tried, and the comment that it gets: first what needs least, last what is a guess."""
     plain = dict(column.guess.declaration or {})
     yield plain, ""
     kind: Kind = plain["kind"]
     if kind == "number":
         yield {**plain, "points": True}, "releases show means or other new numbers"
-    if kind != "date":
-        yield from _hierarchies(column, plain)
-    for notation in NOTATIONS[kind]:
-        if "notation" not in plain:
-            yield {**plain, "notation": notation}, f"releases write {_example(column, plain)}"
+    names = _unreadable(column, plain)
+    path = hierarchy_file(column.places.data, column.guess.name, map(show_raw, column.raws), names)
+    if path is not None:
+        relative = Path(os.path.relpath(path, column.places.file)).as_posix()
+        yield {**plain, "hierarchy": relative}, "names of this file are in the releases"
+    example = _example(names)
+    notations = () if "notation" in plain else NOTATIONS[kind]
+    for notation in _by_narrowness(column, plain, notations):
+        yield {**plain, "notation": notation}, f"decides how {example} is read, as the rows show"
+    if (tree := _hierarchy_of_rows(column, names)) is not None:
+        yield {**plain, "hierarchy": tree}, "LEARNT from one release, row by row: check it"
+    for notation in notations:
+        yield {**plain, "notation": notation}, f"GUESSED: decides how {example} is read; check it"
     if kind == "number":
         yield {**plain, "points": True, "notation": "interval"}, "releases show ranges of new numbers"
 
 
-def _hierarchies(column: ReleasedColumn, plain: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
-    raws, names = [show_raw(raw) for raw in column.raws], _unreadable(column, plain)
-    path = hierarchy_file(column.places.data, column.guess.name, raws, names)
-    if path is not None:
-        relative = Path(os.path.relpath(path, column.places.file)).as_posix()
-        yield {**plain, "hierarchy": relative}, "names of this file are in the releases"
+def _by_narrowness(column: ReleasedColumn, plain: Mapping[str, Any], notations: Sequence[str]) -> list[str]:
+    """The notations under which every cell covers the raw values of its rows; first the one that covers least else."""
+    fitting = [each for each in notations if _covers_all(column, {**plain, "notation": each})]
+    return sorted(fitting, key=lambda each: _width(column, {**plain, "notation": each}))
+
+
+def _width(column: ReleasedColumn, declaration: Mapping[str, Any]) -> int:
+    """How many raw values the cells cover, summed over the cells."""
+    reading = column.reading(declaration)
+    values = [parse(cell, reading) for cell in column.cells[:MOST_CELLS_TRIED]]
+    return sum(value.covers(raw) for value in values for raw in reading.domain)
+
+
+def _hierarchy_of_rows(column: ReleasedColumn, names: Set[str]) -> dict[str, Any] | None:
     groups: dict[str, set[str]] = defaultdict(set)
     for raw, cell in column.pairs:
         if cell in names:
             groups[cell].add(show_raw(raw))
-    tree = hierarchy_of_rows(groups, raws)
-    if tree is not None:
-        yield {**plain, "hierarchy": tree}, "LEARNT from one release, row by row: check it"
+    return hierarchy_of_rows(groups, list(map(show_raw, column.raws)))
 
 
 def _unreadable(column: ReleasedColumn, declaration: Mapping[str, Any]) -> set[str]:
@@ -188,9 +204,9 @@ def _unreadable(column: ReleasedColumn, declaration: Mapping[str, Any]) -> set[s
     return {cell for cell in column.cells if _problem(cell, reading) is not None}
 
 
-def _example(column: ReleasedColumn, declaration: Mapping[str, Any]) -> str:
-    cells = sorted(_unreadable(column, declaration), key=lambda cell: (len(cell), cell))
-    return f"{cells[0][:40]!r}" if cells else "such cells"
+def _example(names: Set[str]) -> str:
+    cells = sorted(names, key=lambda cell: (len(cell), cell))
+    return f"{cells[0][:40]!r}" if cells else "a cell"
 
 
 def _reads(column: ReleasedColumn, declaration: Mapping[str, Any]) -> str | None:
