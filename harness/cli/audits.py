@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
 from harness.auditing.journal import entries
 from harness.cli import allow_imports_beside, tell
+from harness.cli.colours import coloured
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
@@ -27,10 +29,15 @@ from harness.vocabulary.oracle import Oracle
 
 def demo(chosen: argparse.Namespace) -> int:
     """Three anonymizers, three verdicts."""
-    reports = show(_discard if chosen.json else print, chosen.people)
+    reports = show(_discard if chosen.json else _print, chosen.people)
     if chosen.json:
         print(json.dumps({name: report.to_dict() for name, report in reports.items()}))
     return 0
+
+
+def _print(text: str) -> None:
+    """Prints for a person: in colours where standard output is a terminal."""
+    print(coloured(text, sys.stdout))
 
 
 def _discard(text: str) -> None:
@@ -77,7 +84,10 @@ def run(chosen: argparse.Namespace) -> int:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
         raise
-    print(report.to_json() if chosen.json else report.summary(), end="" if chosen.json else "\n")
+    if chosen.json:
+        print(report.to_json(), end="")
+    else:
+        _print(report.summary())
     if not chosen.quiet:
         number = counted(len(report.findings), "finding")
         tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / REPORT}")
@@ -108,7 +118,7 @@ def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:
 def verify(chosen: argparse.Namespace) -> int:
     """Prove the report from the journal; 0 if every number follows from it, whatever the verdict."""
     evidence = check_folder(chosen.folder)
-    print("\n".join([*evidence.lines, str(evidence.report.verdict)]))
+    _print("\n".join([*evidence.lines, str(evidence.report.verdict)]))
     return 0
 
 
@@ -116,7 +126,7 @@ def report(chosen: argparse.Namespace) -> int:
     """The report of a finished audit in another format."""
     page = Report.load(chosen.folder / REPORT).render(chosen.format)
     if chosen.output is None:
-        print(page, end="")
+        print(page if chosen.format == "json" else coloured(page, sys.stdout), end="")
         return 0
     try:
         chosen.output.write_text(page, encoding="utf-8", errors="backslashreplace")
