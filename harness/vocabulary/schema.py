@@ -15,6 +15,7 @@ from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.hierarchy import Hierarchy
 from harness.vocabulary.values import Kind, Raw, Reading, date_order
 
+MOST_BINS = 10_000
 MISSING = ""  # the raw value of a missing cell that is kept as a category
 
 
@@ -72,10 +73,9 @@ class Column:
                 'give its values from lowest to highest: order = ["low", "middle", "high"]'
             )
 
-        whole = isinstance(self.bins, int) and not isinstance(self.bins, bool) and self.bins >= 1
-        self._require(
-            "bins", self.bins is None or (whole and self.kind == "number"), "a whole number, of a number column"
-        )
+        whole = isinstance(self.bins, int) and not isinstance(self.bins, bool) and 1 <= self.bins <= MOST_BINS
+        expected = f"a whole number from 1 to {MOST_BINS:,}, of a number column"
+        self._require("bins", self.bins is None or (whole and self.kind == "number"), expected)
         for key, known in (("binning", ("quantiles", "width")), ("edge", ("left", "right"))):
             if (value := getattr(self, key)) not in known:
                 raise InputError(

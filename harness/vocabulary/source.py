@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -142,6 +143,8 @@ def _names(path: Path, header: str) -> dict[str, list[str]]:
     """The names that the first line of a CSV file holds, by the delimiter that parts them."""
     if not header.strip():
         raise InputError(f"{path}: the file is empty; expected a header line with the column names")
+    if "\0" in header:
+        raise InputError(f"{path}: this is UTF-16 text, or no text at all; save it as CSV in UTF-8")
     return {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
 
 
@@ -235,7 +238,18 @@ def require_columns(needed: Sequence[str], names: Sequence[str], where: str) -> 
     for name in needed:
         if name not in names:
             spaced = next((one for one in names if one.strip() == name), None)
-            hint = f"remove the spaces from {spaced!r}" if spaced is not None else did_you_mean(name, names)
+            other = f"{did_you_mean(name, names)}{_look_alike(name, names)}"
+            hint = f"remove the spaces from {spaced!r}" if spaced is not None else other
             raise InputError(f"{where} has no column {name!r}; {hint}")
         if list(names).count(name) > 1:
             raise InputError(f"{where} has more than one column {name!r}; rename all but one")
+
+
+def _look_alike(name: str, names: Sequence[str]) -> str:
+    """Which letter of a name only looks like the one that was written, as a Cyrillic а looks like a Latin a."""
+    for other in (one for one in names if len(one) == len(name)):
+        differing = [theirs for ours, theirs in zip(name, other, strict=True) if ours != theirs]
+        if len(differing) <= 2 and all(not letter.isascii() for letter in differing):
+            letter = differing[0]
+            return f". In {other!r}, {letter!r} is {unicodedata.name(letter, 'another sign')} (U+{ord(letter):04X})"
+    return ""
