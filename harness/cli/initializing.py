@@ -17,7 +17,7 @@ import oracles
 from harness.api import child_settings, oracle_log
 from harness.auditing.config import load
 from harness.cli import allow_imports_beside, tell
-from harness.cli.serving import options_of_words
+from harness.cli.oracle_options import options_of_words
 from harness.initializing.describe_column import GAPS, facts_of
 from harness.initializing.fit_release import Places, changed_columns, fit_release
 from harness.initializing.guess_kind import Guess

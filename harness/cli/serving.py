@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import ssl
-import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import oracles
 from harness.cli import allow_imports_beside, tell
+from harness.cli.oracle_options import options_of_words
 from harness.vocabulary.errors import InputError
 from oracles.serve.binding import until_stopped
 
@@ -45,20 +44,6 @@ def serve(chosen: argparse.Namespace) -> int:
     tell(f"{oracle.card.name} is served at {server.address}; stop it with Ctrl-C")
     until_stopped(server)
     return 0
-
-
-def options_of_words(words: Sequence[str]) -> dict[str, object]:
-    """NAME=VALUE with values as in TOML; a word that is none is a text."""
-    options: dict[str, object] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise InputError(f"--option {word!r}: expected NAME=VALUE, such as k=5")
-        try:
-            options[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            options[name] = value
-    return options
 
 
 def _token(name: str | None) -> str | None:

@@ -111,7 +111,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         "E212", "The address of an oracle, or one of its options, is wrong", InputError,
-        ("oracles", "oracles.clients", "oracles.middleware"),
+        ("oracles", "oracles.clients", "oracles.middleware", "harness.cli.oracle_options"),
         "The scheme of the address is not known, an option does not belong to it, or a value of an option cannot be "
         "used.",
         "The reference of oracles lists every address with its options.",

@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
+MOST_NAMES = 40  # known names that a message lists
+
 
 class HarnessError(Exception):
     """A problem that can be described in one paragraph: where, what, what was expected, how to correct it."""
@@ -113,7 +115,8 @@ def name_and_message(error: BaseException) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The tail of a sentence about an unknown name: the nearest known one, then all of them."""
     names = sorted(known)
-    return f"{nearest(word, names)}known: {', '.join(names)}"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{nearest(word, names)}known: {', '.join(names[:MOST_NAMES])}{more}"
 
 
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
