@@ -25,7 +25,8 @@ from harness.initializing.guess_roles import Draft, draft_of
 from harness.initializing.write_toml import DECIDE, toml_of
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError, OracleError, RaisedError
+from harness.vocabulary.error_codes import code_of
+from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_table
@@ -67,10 +68,10 @@ def _names(words: str | None) -> list[str] | None:
 
 
 def _without_rows(error: OracleError) -> str:
-    """What a file may say of an error: what the anonymizer itself said may quote a row."""
-    if isinstance(error, RaisedError):
-        return f"the anonymizer raised {error.kind} when it was asked for one release"
-    return str(error)
+    """What a file may say of an error: what the anonymizer itself said may quote a row, what it released is public."""
+    if isinstance(error, ReleaseError):
+        return str(error)
+    return f"the anonymizer could not be asked for a release ({code_of(error)}; the command told why)"
 
 
 @dataclass(frozen=True, eq=False)

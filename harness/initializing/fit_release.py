@@ -40,6 +40,7 @@ SUPPRESSED_WORD = re.compile(
 ENOUGH_IN_ORDER = 0.99  # of the rows whose cells cover the raw value in the same row: the release keeps the order
 MOST_CELLS_TRIED = 2_000  # of one column: a release of means may have another number in every row
 CLOSED = ("left", "right")
+GUESSED = "GUESSED"  # begins the comment of what the rows did not decide
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ def _fitted(column: ReleasedColumn, suppressed: Sequence[str]) -> Guess:
     column = replace(column, cells=[cell for cell in column.cells if cell.strip() not in suppressed])
     for declaration, how in _declarations(column):
         if _reads(column, declaration) is None:
-            return _with_closed_side(column, {**declaration}, how)
+            guess = _with_closed_side(column, {**declaration}, how)
+            return _with_other_notations(column, guess) if how.startswith(GUESSED) else guess
     problem = _reads(column, column.guess.declaration or {})
     return replace(
         column.guess,
@@ -172,10 +174,20 @@ def _declarations(column: ReleasedColumn) -> Iterator[tuple[Mapping[str, Any], s
         yield {**plain, "notation": notation}, f"decides how {example} is read, as the rows show"
     if (tree := _hierarchy_of_rows(column, names)) is not None:
         yield {**plain, "hierarchy": tree}, "LEARNT from one release, row by row: check it"
-    for notation in notations:
-        yield {**plain, "notation": notation}, f"GUESSED: decides how {example} is read; check it"
+    for notation in sorted(notations, key=lambda each: each == "run"):  # a list is a set rather than a run
+        yield {**plain, "notation": notation}, f"{GUESSED}: decides how {example} is read; check it"
     if kind == "number":
         yield {**plain, "points": True, "notation": "interval"}, "releases show ranges of new numbers"
+
+
+def _with_other_notations(column: ReleasedColumn, guess: Guess) -> Guess:
+    """The guess with the question which of the notations that read every cell is meant."""
+    chosen = dict(guess.declaration or {})
+    others = [each for each in NOTATIONS[chosen["kind"]] if each != chosen["notation"]]
+    tried = [chosen, *({**chosen, "notation": each} for each in others)]
+    choices = tuple((str(each["notation"]), each) for each in tried if _reads(column, each) is None)
+    question = "how are the cells of the release meant?"
+    return guess if len(choices) < 2 else replace(guess, question=question, choices=choices)
 
 
 def _by_narrowness(column: ReleasedColumn, plain: Mapping[str, Any], notations: Sequence[str]) -> list[str]:

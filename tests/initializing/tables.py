@@ -61,6 +61,11 @@ def shuffled(df: pd.DataFrame) -> pd.DataFrame:
     return tens(df).sample(frac=1, random_state=3)
 
 
+def listed(df: pd.DataFrame) -> pd.DataFrame:
+    """Steps of a scale in a list, in other rows: both of them, or all from one to the other?"""
+    return df.assign(satisfaction="['low,high']").sample(frac=1, random_state=3)
+
+
 def named_jobs(df: pd.DataFrame) -> pd.DataFrame:
     """Names that no data has, and a sign of its own for what is suppressed."""
     names = {"admin": "office", "clerk": "office", "nurse": "REDACTED"}

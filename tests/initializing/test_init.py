@@ -121,6 +121,12 @@ def test_what_rows_in_another_order_cannot_decide_is_marked() -> None:
     assert 'Otherwise: age = { kind = "number", closed = "right" }' in text
 
 
+def test_of_several_notations_that_read_a_release_one_is_taken_and_the_others_are_named() -> None:
+    written = released(tables.listed)["data"]["quasi"]["satisfaction"]
+    assert written["notation"] == "set"
+    assert 'notation = "run" }' in Path("audit.toml").read_text()
+
+
 def test_a_hierarchy_beside_the_data_is_found(folder: Path) -> None:
     (folder / "hierarchies").mkdir()
     paths = ["admin;office;*", "clerk;office;*", "nurse;REDACTED;*", "driver;driver;*"]
@@ -153,7 +159,10 @@ def test_a_file_is_written_also_where_the_anonymizer_fails_and_quotes_no_row(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     released(tables.raising, code=3)
-    assert "the anonymizer raised ValueError when it was asked" in Path("audit.toml").read_text()
+    assert (
+        "DECIDE: the anonymizer could not be asked for a release (E301; the command told why)"
+        in Path("audit.toml").read_text()
+    )
     assert "no use for" not in Path("audit.toml").read_text()
     assert "error E301: " in capsys.readouterr().err
 
