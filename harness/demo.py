@@ -11,6 +11,7 @@ from harness.api import audit
 from harness.render.text import wrapped
 from harness.report import Report
 from harness.synthetic_census import people
+from harness.vocabulary.errors import InputError
 from oracles.reference import Laplace, Mondrian
 
 QUASI = {
@@ -27,15 +28,16 @@ FIVE = pd.DataFrame(
         "disease": ["Flu", "Flu", "Cancer", "Flu", "Flu"],
     }
 )  # Table 1a of v2
+FEWEST = 20  # people: fewer cannot be hidden in groups of five
 HOW_TO_READ = """
   How to read this: an adversary predicts each person's occupation from the
   release, once with that person's own record in the data and once without. The
   distance between the two predictions goes from 0 (the record made no
   difference) to 2 (certain of one value, then of another). Half of it is the
   probability that moved: 0.1 is 5 percentage points.
-  VIOLATED      the witness is proven to reach 0.1
+  VIOLATED      somebody is proven to reach 0.1: the person with that row label
   HOLDS         everybody was examined, and nobody reaches 0.1
-  INCONCLUSIVE  neither is proven
+  INCONCLUSIVE  neither is proven; the report then says what is missing
   More: harness explain distance, harness explain HOLDS"""
 
 
@@ -64,6 +66,8 @@ def comparison(count: int, seed: int) -> dict[str, Report]:
 
 def show(say: Callable[[str], None], count: int = 1000, seed: int = 1) -> dict[str, Report]:
     """Both parts, and how to read them, line by line through `say`."""
+    if count < FEWEST:
+        raise InputError(f"--people must be at least {FEWEST}: fewer people cannot be anonymized")
     five = five_people()
     say("The paper's five people behind 2-anonymity (v2, Table 1)\n")
     say(five.summary())

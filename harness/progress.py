@@ -16,8 +16,10 @@ from harness.auditing.events import Event, Examined, Selected
 
 QUIET_SECONDS = 30.0  # without a terminal: no longer without a line
 STEP, STEP_SECONDS = 0.05, 5.0  # a line also after this share of the records, but not sooner than so many seconds
+NO_ANSWER_SECONDS, NO_ANSWER_TIMES = 20.0, 3.0  # silence of both so many seconds and so many usual waits is told
+TICK_SECONDS = 1.0  # on a terminal
+BAR = "{percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} records [{elapsed}{postfix}]"
 BAR_OF_ALL = "{percentage:3.0f}% |{bar}| [{elapsed}<{remaining}{postfix}]"
-BAR = "{percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} records [{elapsed}<{remaining}{postfix}]"
 
 
 Watcher = Callable[[Iterable[Event], int], Iterator[Event]]  # events, and how many are from an earlier run
@@ -54,6 +56,7 @@ class Progress:
     title: str = ""  # which of several audits it is
     started: float = field(default_factory=time.monotonic)
     since: float | None = None  # when this run began to examine records
+    heard: float | None = None  # when the last event of this run came
     total: int | None = None  # records to examine; None: not selected yet
     before: int = 0  # of them examined by an earlier run
     worst: float = 0.0
@@ -69,8 +72,10 @@ class Progress:
             self.seen.add(event.person)
         if not is_new:
             self.before = len(self.seen)
-        elif self.total is not None and self.since is None:
-            self.since = time.monotonic()
+            return
+        self.heard = time.monotonic()
+        if self.total is not None and self.since is None:
+            self.since = self.heard
 
     @property
     def done(self) -> int:
@@ -81,17 +86,35 @@ class Progress:
         """Records that this run has examined for the first time."""
         return self.done - self.before
 
-    def pace(self, seconds: float) -> str:
+    def pace(self, now: float) -> str:
         """Records a second or seconds a record; nothing before the first."""
+        seconds = self._seconds(now)
         if self.fresh < 1 or seconds <= 0:
             return ""
-        return (
-            f"{self.fresh / seconds:.3g} records/s" if self.fresh >= seconds else f"{seconds / self.fresh:.3g} s each"
-        )
+        if self.fresh < seconds:
+            return f"{seconds / self.fresh:.3g} s each"
+        rate = f"{self.fresh / seconds:.3g}"
+        return f"{rate} record/s" if rate == "1" else f"{rate} records/s"
+
+    def _seconds(self, now: float) -> float:
+        return now - (now if self.since is None else self.since)
+
+    def time_left(self, now: float) -> str:
+        """How long the rest takes at this pace; while an answer takes unusually long, how long that is."""
+        waited = now - (now if self.heard is None else self.heard)
+        usual = self._seconds(now - waited) / self.fresh if self.fresh else 0.0
+        if waited >= max(NO_ANSWER_SECONDS, NO_ANSWER_TIMES * usual):
+            return f"no answer for {_duration(waited)}"
+        missing = (self.total or 0) - self.done
+        return f"about {_duration(missing * self._seconds(now) / self.fresh)} left" if self.fresh and missing else ""
 
     def largest(self) -> str:
         again = f", look {self.look}" if self.look > 1 else ""
         return f"largest distance {self.worst:.4g}{again}" if self.done else ""
+
+    def details(self, now: float) -> list[str]:
+        """Pace, time left and the largest distance, as far as they are known."""
+        return [word for word in (self.pace(now), self.time_left(now), self.largest()) if word]
 
     def line(self, now: float) -> str:
         return self.title + self._words(now)
@@ -99,11 +122,8 @@ class Progress:
     def _words(self, now: float) -> str:
         if self.total is None:
             return f"{_duration(now - self.started)} so far; no record was examined yet, f is asked how it behaves"
-        seconds = now - (self.since or now)
         share = f"{self.done:,} of {self.total:,} records ({self.done / max(1, self.total):.0%})"
-        missing = self.total - self.done
-        left = f"about {_duration(missing * seconds / self.fresh)} left" if self.fresh and missing else ""
-        return ", ".join(filter(None, (share, self.pace(seconds), left, self.largest())))
+        return ", ".join([share, *self.details(now)])
 
 
 def _duration(seconds: float) -> str:
@@ -112,29 +132,115 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-class Bar:
-    """A bar on a terminal, from the first record of this run on."""
+class Display:
+    """What shows progress, also while the next event is waited for: in a thread that `show_waiting` is called by."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._bar: tqdm[Any] | None = None
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._wait, daemon=True)
 
     def __enter__(self) -> Self:
+        self._thread.start()
         return self
 
+    def _wait(self) -> None:
+        while not self._end.wait(self.seconds_until_due()):
+            with self._lock, suppress(OSError):  # nobody may be there to read it
+                self.show_waiting()
+
     def show(self) -> None:
-        progress = self._progress
-        if progress.since is None:
-            return
-        if self._bar is None:
-            self._bar = tqdm(total=progress.total, initial=progress.before, bar_format=BAR, file=sys.stderr)
-        pace = progress.pace(time.monotonic() - progress.since)
-        self._bar.set_postfix_str(progress.title + ", ".join(filter(None, (pace, progress.largest()))), refresh=False)
-        self._bar.update(progress.done - self._bar.n)
+        """After an event."""
+        raise NotImplementedError
+
+    def show_waiting(self) -> None:
+        """While no event comes."""
+        raise NotImplementedError
+
+    def seconds_until_due(self) -> float:
+        """How long to wait for an event before `show_waiting`."""
+        raise NotImplementedError
 
     def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+
+class Bar(Display):
+    """A bar on a terminal, from the first record of this run on; before it, a line that says what is waited for."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(progress)
+        self._bar: tqdm[Any] | None = None
+
+    def show(self) -> None:
+        with self._lock:
+            if self._progress.since is not None:
+                self._refresh(self._counting())
+
+    def show_waiting(self) -> None:
+        if self._progress.since is not None:
+            self._refresh(self._counting())
+            return
+        if self._bar is None:
+            self._bar = tqdm(bar_format="{desc}", file=sys.stderr, leave=False)
+        self._bar.set_description_str(self._progress.line(time.monotonic()))
+
+    def seconds_until_due(self) -> float:
+        return TICK_SECONDS
+
+    def _counting(self) -> tqdm[Any]:
+        progress = self._progress
+        if self._bar is None or self._bar.total is None:
+            self._close()
+            self._bar = tqdm(total=progress.total, initial=progress.before, bar_format=BAR, file=sys.stderr)
+        return self._bar
+
+    def _refresh(self, bar: tqdm[Any]) -> None:
+        details = ", ".join(self._progress.details(time.monotonic()))
+        bar.set_postfix_str(self._progress.title + details, refresh=False)
+        if not bar.update(self._progress.done - bar.n):
+            self._redraw_if_silent(bar)
+
+    def _redraw_if_silent(self, bar: tqdm[Any]) -> None:
+        """The bar redraws itself while it is updated often; what is waited for is told when it is not."""
+        if time.monotonic() - (self._progress.heard or 0.0) >= TICK_SECONDS:
+            bar.refresh()
+
+    def _close(self) -> None:
         if self._bar is not None:
             self._bar.close()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._close()
+
+
+class Lines(Display):
+    """Lines for who reads a log: after a share of the records, and at the latest after so many seconds of silence."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(progress)
+        self._told, self._done = time.monotonic(), 0
+
+    def show(self) -> None:
+        """A line, if one is due for the share that is done."""
+        done, total, now = self._progress.done, self._progress.total, time.monotonic()
+        if total and done > self._done and done - self._done >= STEP * total and now - self._told >= STEP_SECONDS:
+            with self._lock, suppress(OSError):
+                self._tell(now)
+
+    def show_waiting(self) -> None:
+        if time.monotonic() - self._told >= QUIET_SECONDS:
+            self._tell(time.monotonic())
+
+    def seconds_until_due(self) -> float:
+        return max(0.0, self._told + QUIET_SECONDS - time.monotonic())
+
+    def _tell(self, now: float) -> None:
+        self._told, self._done = now, self._progress.done
+        print(f"harness: {self._progress.line(now)}", file=sys.stderr, flush=True)
 
 
 class SeveralAudits:
@@ -186,39 +292,3 @@ class Part:
 
     def __exit__(self, *_: object) -> None:
         pass
-
-
-class Lines:
-    """Lines for who reads a log: after a share of the records, and at the latest after so many seconds of silence."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._told, self._done = time.monotonic(), 0
-        self._lock = threading.Lock()
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._break_silence, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def show(self) -> None:
-        """A line, if one is due for the share that is done."""
-        done, total, now = self._progress.done, self._progress.total, time.monotonic()
-        if total and done > self._done and done - self._done >= STEP * total and now - self._told >= STEP_SECONDS:
-            self._tell(now)
-
-    def _break_silence(self) -> None:
-        """While the next event is waited for."""
-        while not self._end.wait(max(0.0, self._told + QUIET_SECONDS - time.monotonic())):
-            if time.monotonic() - self._told >= QUIET_SECONDS:
-                self._tell(time.monotonic())
-
-    def _tell(self, now: float) -> None:
-        with self._lock, suppress(OSError):  # nobody may be there to read it
-            self._told, self._done = now, self._progress.done
-            print(f"harness: {self._progress.line(now)}", file=sys.stderr, flush=True)
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()

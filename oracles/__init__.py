@@ -35,7 +35,7 @@ RECORDINGS = ("record", "replay")
 # The options of `python:` itself; all others are keyword arguments of the anonymizer.
 PYTHON_OPTIONS: dict[str, str] = {
     "timeout": "seconds that one call may take; the process of the anonymizer is then ended (300)",
-    "attempts": "how often a question is asked when the process of the anonymizer ends by itself (4)",
+    "attempts": "how often a question is asked, each time in a fresh process, when its process ends by itself (2)",
     "record": WRAPPER_OPTIONS["record"],
     "replay": WRAPPER_OPTIONS["replay"],
     "arguments": "table of keyword arguments of the anonymizer, where one of them has the name of an option of ours",
@@ -95,7 +95,7 @@ def _transport(address: str) -> Transport:
         return SCHEMES[scheme]
     plugins = {entry.name: entry for entry in entry_points(group="harness.oracles")}
     if not colon or scheme not in plugins:
-        known = did_you_mean(scheme, [*SCHEMES, *plugins])
+        known = did_you_mean(scheme if colon else "", [*SCHEMES, *plugins])
         form = "" if colon else "; expected one such as python:module:function or https://host"
         raise InputError(f"oracle address {address!r} has no known scheme{form}; {known}")
     plugin = plugins[scheme].load()
@@ -150,7 +150,7 @@ def _isolated(rest: str, options: dict[str, Any], settings: ChildSettings | None
     if not is_importable_name(rest):
         hint = " (a module's name, without its folder and .py)" if ".py" in rest or "/" in rest else ""
         raise InputError(f"{address} does not name a callable; expected python:package.module:name{hint}")
-    timeout, attempts = options.get("timeout", 300.0), options.get("attempts", 4)
+    timeout, attempts = options.get("timeout", 300.0), options.get("attempts", 2)
     _check_timeout(address, timeout)
     own, taken = _arguments(address, options)
     oracle: Oracle = Retrying(Isolated(Opening(rest, own, taken), timeout=timeout, settings=settings), attempts)

@@ -37,6 +37,8 @@ ORDER = [
     "auditing.derived_numbers", "auditing.verify",
     "auditing.decision", "auditing.detectable", "auditing.certificate_words", "auditing.compile_certificate",
     "auditing.journal_facts", "auditing.verify_certificate", "signing",
+    "initializing.describe_column", "initializing.known_orders", "initializing.guess_kind", "initializing.guess_roles",
+    "initializing.learn_hierarchy", "initializing.fit_release", "initializing.write_toml",
     "glossary", "render", "report", "progress", "github_job", "analysis", "synthetic_census", "api", "experiments",
     "demo", "testing", "strategies", "cli", "pytest_plugin",
 ]  # fmt: skip
@@ -81,7 +83,7 @@ def _place(parts: tuple[str, ...]) -> str:
 
 
 def test_every_module_of_the_harness_has_its_place_in_the_order() -> None:
-    packages = {"__init__", *(f"{name}.__init__" for name in ("vocabulary", "measuring", "auditing"))}
+    packages = {"__init__", *(f"{name}.__init__" for name in ("vocabulary", "measuring", "auditing", "initializing"))}
     assert {place_of(path) for path in sources("harness")} - packages == set(ORDER)
 
 

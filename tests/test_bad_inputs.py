@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import oracles
 from harness.cli import main
+from harness.vocabulary.errors import InputError
 
 SECTIONS = {
     "data": 'path = "people.csv"\nsensitive = "ill"',
@@ -53,7 +55,20 @@ def audit_with(**changed: str) -> str:
         ("data", 'path = ""\nsensitive = "ill"', "[data] path is an empty text"),
         ("data", 'path = "a.json"\nsensitive = "ill"', "a.json: .json files are not read; save the table as CSV"),
         ("data", 'path = "people.csv"\nsensitive = "Ill"', "the header has no column 'Ill'; did you mean 'ill'?"),
-        ("data", 'path = "people.csv"\nsensitive = 3', "[data] sensitive must be a text or a list of texts, not 3"),
+        (
+            "data",
+            'path = "people.csv"\nsensitive = 3',
+            "[data] sensitive must be a text, a list of texts or a table, not 3",
+        ),
+        ("data", 'path = "a\\u0000.csv"\nsensitive = "ill"', "is no name of a file: it holds a null character"),
+        ("data", 'path = "people.csv"\nsensitive = {}', "no sensitive column is declared; name at least one"),
+        ("data", 'path = "people.csv"\nsensitive = { ill = 3 }', "column 'ill': expected a kind such as"),
+        (
+            "data",
+            'path = "people.csv"\nsensitive = { ill = { kind = "number", bins = 2 } }',
+            "expected a number, found",
+        ),
+        ("data.quasi", 'age = { kind = "number", bins = 10000000000 }', "bins must be a whole number from 1 to 10,000"),
         ("data", 'path = "people.csv"\nsensitive = "age"', "column 'age' is declared twice; a column is quasi or"),
         ("data", 'path = "people.csv"\nsensitive = []', "no sensitive column is declared; name at least one"),
         ("data", f'{DATA}\nperson = "pid"', "the header has no column 'pid'; known: age, ill, sex, zip"),
@@ -116,6 +131,8 @@ def test_a_wrong_line_of_the_file(section: str, text: str, sentence: str, capsys
         ("", "audit.toml: [data] path is missing; it must be a text"),
         ("[data]\npath = 'a'\npath = 'b'\n", "audit.toml: not a TOML file: Cannot overwrite a value (at line 3"),
         ("data = [1]\n", "audit.toml: data must be a section [data], not [1]"),
+        ("a = " + "[" * 5000, "audit.toml: not a TOML file: its lists or tables lie too deep in one another"),
+        ("[claim]\nepsilon = " + "9" * 5000, "audit.toml: not a TOML file: Exceeds the limit"),
         ("data:\n  path: x\n", "audit.toml: not a TOML file: Expected '=' after a key"),
         (
             audit_with() + "[adversary]\nmodel = 'tree'\n",
@@ -127,6 +144,30 @@ def test_a_wrong_line_of_the_file(section: str, text: str, sentence: str, capsys
 def test_a_wrong_file(text: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("audit.toml").write_text(text)
     code, error = error_of(["run", "audit.toml"], capsys)
+    assert code == 2
+    assert sentence in error
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"), [("headers", "option headers must be a table of texts, not 1"), ("plain", "plain must be")]
+)
+def test_a_wrong_option_of_a_server(option: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        oracles.open("http://127.0.0.1:9", **{option: 1})
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (PEOPLE.encode("utf-16-le"), "this is UTF-16 text, or no text at all; save it as CSV in UTF-8"),
+        (PEOPLE.replace("age", "\u0430ge").encode(), "'\u0430' is CYRILLIC SMALL LETTER A (U+0430)"),
+        (PEOPLE.replace("age,zip", "age,age").encode(), "more than one column 'age'"),
+    ],
+)
+def test_a_wrong_table(content: bytes, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("people.csv").write_bytes(content)
+    Path("audit.toml").write_text(audit_with())
+    code, error = error_of(["plan", "audit.toml"], capsys)
     assert code == 2
     assert sentence in error
 
@@ -148,6 +189,9 @@ def busy_port() -> Iterator[int]:
         ("verify nowhere", "nowhere/journal.jsonl: cannot be read: No such file or directory"),
         ("report people.csv", "people.csv/report.json: cannot be read: Not a directory"),
         ("demo --people 3", "--people must be at least 20"),
+        ("init people.csv -o new.toml --sensitive nope", "the data has no column 'nope'; known: age, ill, sex, zip"),
+        ("init people.csv -o .", ". exists; give --force to overwrite it, or another name with -o"),
+        ("init people.csv -o new.toml --oracle cmd:cat --option k", "--option 'k': expected NAME=VALUE, such as k=5"),
         ("serve reference:identity --http localhost", "'localhost' is no address to listen on; expected HOST:PORT"),
         ("serve reference:identity --http 0.0.0.0:0", "listening on 0.0.0.0 needs a token"),
         ("serve reference:identity --http 127.0.0.1:BUSY", "cannot listen on 127.0.0.1:BUSY: Address already in use"),

@@ -69,8 +69,10 @@ def test_every_command_and_option_is_completed(shell: str) -> None:
     for name, parser in commands().items():
         assert re.search(rf"\b{name}\b", text)
         shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
-        for option in (word for action in shown for word in action.option_strings if word[:2] == "--"):
-            assert option in text or f"-l {option[2:]} " in text, (name, option)
+        for names in ([word for word in action.option_strings if word[:2] == "--"] for action in shown):
+            for option in names[:1]:  # others are older names: understood, but not offered
+                assert option in text or f"-l {option[2:]} " in text, (name, option)
+            assert not any(option in text for option in names[1:])
 
 
 @pytest.mark.parametrize("shell", arguments.SHELLS)
@@ -96,3 +98,10 @@ def test_bash_completes_what_was_begun(line: str, expected: list[str]) -> None:
         ["bash"], input=ask + 'printf "%s\\n" "${COMPREPLY[@]}"', capture_output=True, text=True, check=True, timeout=60
     )
     assert answer.stdout.split() == expected
+
+
+@pytest.mark.parametrize("words", ["foo", "laplace", "anonymous", "E30", "dog"])
+def test_a_far_off_word_gets_no_suggestion(words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        explanation(words)
+    assert "did you mean" not in str(caught.value)

@@ -67,9 +67,8 @@ def test_debug_shows_where_the_anonymizer_raised(tmp_path: Path) -> None:
     plain = run_harness("plan", "audit.toml", cwd=tmp_path)
     assert plain.returncode == 3
     assert "Traceback" not in plain.stderr
-    log = Path(plain.stderr.partition("is in ")[2].partition(" ")[0])
-    assert "in raising" in log.read_text()
-    log.unlink()
+    assert "is in audit.audit/oracle.log (it may hold raw rows)" in plain.stderr
+    assert "in raising" in (tmp_path / "audit.audit" / "oracle.log").read_text()
     for words in (("run", "audit.toml", "--debug"), ("--debug", "run", "audit.toml")):
         run = run_harness(*words, cwd=tmp_path)
         assert run.returncode == 3
@@ -77,14 +76,34 @@ def test_debug_shows_where_the_anonymizer_raised(tmp_path: Path) -> None:
         assert "\nharness: error E301: oracle 'tests.oracles.crashing:raising', asked" in run.stderr
 
 
+def write_audit_of_server(folder: Path, name: str) -> None:
+    """An audit of `harness serve`, which writes its standard error to server.log."""
+    write_audit(folder, name)
+    server = f"harness.cli serve python:tests.oracles.crashing:{name} --stdio 2>server.log"
+    text = (folder / "audit.toml").read_text().replace(f"python:tests.oracles.crashing:{name}", "cmd:sh serve.sh")
+    (folder / "serve.sh").write_text(f"exec {sys.executable} -m {server}\n")
+    (folder / "audit.toml").write_text(text.replace("[oracle.options]", "[oracle.options]\nframes = true"))
+
+
 def test_a_vendor_sees_what_was_raised_and_the_auditor_its_class(tmp_path: Path) -> None:
-    write_audit(tmp_path, "raising")
-    server = "harness.cli serve python:tests.oracles.crashing:raising --stdio 2>server.log"
-    text = (tmp_path / "audit.toml").read_text().replace("python:tests.oracles.crashing:raising", "cmd:sh serve.sh")
-    (tmp_path / "serve.sh").write_text(f"exec {sys.executable} -m {server}\n")
-    (tmp_path / "audit.toml").write_text(text.replace("[oracle.options]", "[oracle.options]\nframes = true"))
+    write_audit_of_server(tmp_path, "raising")
     run = run_harness("run", "audit.toml", "--out", "out", cwd=tmp_path)
     assert run.returncode == 3
-    assert "the anonymizer raised ValueError; its owner finds the message on the server's" in run.stderr
+    assert "error E308: " in run.stderr
+    assert "the anonymizer raised ValueError; its owner finds more on the server's standard error" in run.stderr
     assert "no use for" not in run.stderr
+    assert "refused" not in run.stderr
     assert "ValueError: no use for the age 20" in (tmp_path / "server.log").read_text()
+
+
+def test_a_crash_behind_a_server_is_tried_twice_and_told_to_both_sides(tmp_path: Path) -> None:
+    write_audit_of_server(tmp_path, "exiting_without_the_third")
+    run = run_harness("run", "audit.toml", "--out", "out", cwd=tmp_path)
+    assert run.returncode == 3
+    assert "error E308: " in run.stderr
+    assert "without the record on line 4 of people.csv: " in run.stderr
+    assert "the process of the anonymizer ended with exit code 7 while anonymizing" in run.stderr
+    assert "refused" not in run.stderr
+    failures = [line for line in (tmp_path / "server.log").read_text().splitlines() if "answer failed" in line]
+    assert all("asked 2 times in" in line for line in failures)
+    assert failures

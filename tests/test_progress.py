@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,12 +64,46 @@ def test_on_a_terminal_a_bar_counts_the_records_and_shows_the_largest_distance(
         (1000, 900, 10, 52, "910 of 1,000 records (91%), 5.2 s each, about 7 min 48 s left, largest distance 0"),
         (1000, 900, 0, 40, "900 of 1,000 records (90%), largest distance 0"),
         (10, 5, 5, 2, "10 of 10 records (100%), 2.5 records/s, largest distance 0"),
-        (90_000, 0, 10, 10, "10 of 90,000 records (0%), 1 records/s, about 24 h 59 min left, largest distance 0"),
+        (90_000, 0, 10, 10, "10 of 90,000 records (0%), 1 record/s, about 24 h 59 min left, largest distance 0"),
     ],
 )
 def test_pace_and_time_left_are_those_of_this_run(total: int, before: int, now: int, seconds: float, line: str) -> None:
     under_way, at = underway(total, before, now, seconds)
     assert under_way.line(at) == line
+
+
+@pytest.mark.parametrize(
+    ("fresh", "heard", "now", "told"),
+    [
+        (10, 10.0, 25.0, "about 30 s left"),  # not long yet
+        (10, 10.0, 55.0, "no answer for 45 s"),
+        (2, 60.0, 140.0, "about 14 min 0 s left"),  # every record takes half a minute
+        (2, 60.0, 150.0, "no answer for 1 min 30 s"),
+        (0, 0.0, 45.0, "no answer for 45 s"),
+    ],
+)
+def test_while_no_answer_comes_that_is_told_instead_of_a_growing_time_left(
+    fresh: int, heard: float, now: float, told: str
+) -> None:
+    waiting = Progress(started=0.0, since=0.0, heard=heard, total=fresh + 12)
+    waiting.seen = set(range(fresh))
+    assert told in waiting.line(now)
+
+
+def test_on_a_terminal_the_wait_for_an_answer_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "NO_ANSWER_SECONDS", 0.0)
+    events = with_progress(_one_then_silence(terminal), shown=True)
+    assert len(list(events)) == 2
+
+
+def _one_then_silence(terminal: Terminal) -> Iterator[Event]:
+    wait_until(lambda: "f is asked how it behaves" in terminal.getvalue())
+    yield selected(2)
+    wait_until(lambda: "0/2 records" in terminal.getvalue() and "no answer for 0 s" in terminal.getvalue())
+    yield examined(0)
 
 
 def test_a_resumed_bar_begins_where_the_earlier_run_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,10 @@ from harness.measuring.adversary import Adversary, adversary_from, panel_named, 
 from harness.measuring.divergence import divergence_named
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.vocabulary.dataset import Dataset, Missing
-from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.errors import InputError, did_you_mean, message_of
 from harness.vocabulary.files import not_utf_8
 from harness.vocabulary.loading import is_importable_name, load_object
-from harness.vocabulary.schema import Column, Schema, sensitive_column
+from harness.vocabulary.schema import Column, Schema, sensitive_columns
 from harness.vocabulary.source import read_columns
 
 PLAN = options_of(Plan)  # passed on to the Plan as they are
@@ -63,8 +63,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: {not_utf_8(content.splitlines())}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not a TOML file: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: not a TOML file: its lists or tables lie too deep in one another") from None
+    except ValueError as error:  # TOMLDecodeError, and a number of thousands of digits
+        raise InputError(f"{path}: not a TOML file: {message_of(error)}") from None
 
 
 def sections() -> dict[str, dict[str, Option]]:
@@ -208,8 +210,7 @@ def load_declared_data(path: str | Path) -> tuple[Schema, Mapping[str, Any]]:
 
 def _schema(path: Path, options: Mapping[str, Any]) -> Schema:
     quasi = [Column.of(name, declaration, path.parent) for name, declaration in options["quasi"].items()]
-    named = options["sensitive"] if isinstance(options["sensitive"], list) else [options["sensitive"]]
-    sensitive = [sensitive_column(item, path.parent) for item in named]
+    sensitive = list(sensitive_columns(options["sensitive"], path.parent))
     return Schema(quasi, sensitive, options.get("weight"), options.get("person"), options.get("suppressed"))
 
 

@@ -66,7 +66,7 @@ def detectable_share(population: int, at_random: int, error: float) -> float:
 
 def _holds_from(divergence: Divergence, look: Look, values: int, draws: int, coupled: bool) -> float:
     same = Samples(np.full((draws, values), 1 / values))
-    level = max(look["alone"], look["alpha"] / 2)
+    level = max(look["own_alpha"], look["alpha"] / 2)
     return upper_of(divergence, same, same, 0.0, level, coupled=coupled)
 
 
@@ -95,7 +95,7 @@ def _violated_from(
 
 def _of_probabilities(claim: Claim, look: Look) -> Plain:
     draws = look["draws"]
-    holds = binomial_upper(0, draws, max(look["alone"], look["alpha"] / 2))
+    holds = binomial_upper(0, draws, max(look["own_alpha"], look["alpha"] / 2))
     enough = bisect_left(
         range(draws + 1), True, key=lambda hits: binomial_lower(hits, draws, look["alpha"] / 2) > claim.delta
     )

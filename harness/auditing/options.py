@@ -35,7 +35,8 @@ class Option:
 SUBJECT = (  # what is audited, and by whom
     Option("data", "path", TEXT, "CSV, Parquet or Excel file with the records, relative to the audit.toml", True, True),
     Option("data", "sensitive", COLUMNS, "what an adversary wants to know: one column or several, each its name or a "
-           'table of its name and keys: { name = "disease", values = ["flu", "cold"] }', True),
+           'table of its name and keys: { name = "disease", values = ["flu", "cold"] }; or a table of columns, to put '
+           "numbers into bins: { income = { kind = \"number\", bins = 5 } }", True),
     Option("data", "quasi", TABLE, "what an adversary knows: each column with its kind or a table of its keys", True),
     Option("data", "person", TEXT, "column that says whose row it is; a person is left out with all her rows"),
     Option("data", "missing", TEXT, 'rows with gaps: "error", "drop", or "keep" a gap as a value of its own (an empty '
@@ -89,6 +90,7 @@ def is_as_expected(expected: str, value: Any) -> bool:
         TEXT: isinstance(value, str),
         TRUTH: isinstance(value, bool),
         TEXTS: isinstance(value, str) or texts,
+        TEXTS_OR_TABLE: isinstance(value, str | dict) or texts,
         TABLE: isinstance(value, dict),
         COLUMNS: all(isinstance(item, str | dict) for item in (value if isinstance(value, list) else [value])),
         TEXT_OR_TABLE: isinstance(value, str | dict),

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from harness.cli.arguments import parser
+from harness.cli.colours import coloured
 from harness.cli.interruption import Interrupted, interruptible
 from harness.vocabulary.error_codes import code_of
 from harness.vocabulary.errors import HarnessError
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def tell(text: str) -> None:
     """A line for the person at the terminal, on standard error."""
     with suppress(OSError):  # the terminal may be gone: SIGHUP says so
-        print(f"harness: {text}", file=sys.stderr)
+        print(f"harness: {coloured(text, sys.stderr)}", file=sys.stderr)
 
 
 @contextmanager

@@ -63,6 +63,17 @@ def _demo(command: argparse.ArgumentParser) -> None:
     command.set_defaults(perform="audits:demo")
 
 
+def _init(command: argparse.ArgumentParser) -> None:
+    command.add_argument("data", type=Path, help="CSV, Parquet or Excel file with the records")
+    command.add_argument("--oracle", metavar="ADDRESS", help="the anonymizer; it is asked for one release")
+    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="for the anonymizer: k=5")
+    command.add_argument("--sensitive", metavar="NAME", help="the column that nobody should learn about a person")
+    command.add_argument("--quasi", metavar="NAME,NAME", help="the columns that an adversary knows (all that fit)")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", default=Path("audit.toml"), help="(audit.toml)")
+    command.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+    command.set_defaults(perform="initializing:init")
+
+
 def _plan(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=Path, help="audit.toml")
     command.set_defaults(perform="audits:plan")
@@ -274,6 +285,7 @@ def _completion(command: argparse.ArgumentParser) -> None:
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "demo": ("audit three reference anonymizers on invented people", _demo),
+    "init": ("write a commented audit.toml for a data file, with its guesses marked", _init),
     "plan": ("check an audit.toml, and say what the audit will cost", _plan),
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -17,6 +18,7 @@ from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, PAGE, REPORT
 from harness.auditing.journal import entries
 from harness.auditing.journal_facts import head_of
 from harness.cli import allow_imports_beside, tell
+from harness.cli.colours import coloured
 from harness.cli.evidence import check_folder
 from harness.demo import show
 from harness.executors import choose_executor, workers_at_once
@@ -31,12 +33,15 @@ from harness.vocabulary.oracle import Oracle
 
 def demo(chosen: argparse.Namespace) -> int:
     """Three anonymizers, three verdicts."""
-    if chosen.people < 20:
-        raise InputError("--people must be at least 20: fewer people cannot be anonymized")
-    reports = show(_discard if chosen.json else print, chosen.people)
+    reports = show(_discard if chosen.json else _print, chosen.people)
     if chosen.json:
         print(json.dumps({name: report.to_dict() for name, report in reports.items()}))
     return 0
+
+
+def _print(text: str) -> None:
+    """Prints for a person: in colours where standard output is a terminal."""
+    print(coloured(text, sys.stdout))
 
 
 def _discard(text: str) -> None:
@@ -47,7 +52,8 @@ def plan(chosen: argparse.Namespace) -> int:
     """What an audit will cost."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    with oracle_log(None) as log:
+    out = _default_folder(chosen.file)
+    with oracle_log(out if os.access(Path.cwd(), os.W_OK) else None) as log:  # where run will put it, too
         oracle, _ = open_oracle(file, log)
         with closing(oracle):
             executor = choose_executor(file.workers, in_process=oracle.card.in_process)
@@ -55,11 +61,16 @@ def plan(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _default_folder(file: Path) -> Path:
+    """Where an audit is kept unless --out says otherwise."""
+    return Path(f"{file.stem}.audit")
+
+
 def run(chosen: argparse.Namespace) -> int:
     """Run an audit, or continue an interrupted one; the exit code is the outcome."""
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    out = chosen.out or Path(f"{chosen.file.stem}.audit")
+    out = chosen.out or _default_folder(chosen.file)
     oracle, source = open_oracle(file, out / LOG)
     workers = file.workers if chosen.workers is None else chosen.workers
     start = time.monotonic()
@@ -72,7 +83,8 @@ def run(chosen: argparse.Namespace) -> int:
         if not isinstance(error, JournalError):  # which refuses just that
             _tell_what_is_kept(chosen.file, out)
         raise
-    print_result(report.to_json() if chosen.json else report.summary() + "\n", is_json=chosen.json)
+    shown = report.to_json() if chosen.json else coloured(report.summary(), sys.stdout) + "\n"
+    print_result(shown, is_json=chosen.json)
     show_outcomes(outcomes_of_report(report.plain))
     if not chosen.quiet:
         number = counted(len(report.findings), "finding")
@@ -108,7 +120,7 @@ def verify(chosen: argparse.Namespace) -> int:
     """Prove the report from the journal; 0 if every number follows from it, whatever the verdict."""
     key = None if chosen.key is None else load_verifying_key(chosen.key)
     evidence = check_folder(chosen.folder, key, chosen.head)
-    print("\n".join([*evidence.lines, f"the head of the journal is {evidence.head}", str(evidence.report.verdict)]))
+    _print("\n".join([*evidence.lines, f"the head of the journal is {evidence.head}", str(evidence.report.verdict)]))
     return 0
 
 
@@ -127,7 +139,7 @@ def report(chosen: argparse.Namespace) -> int:
     """The report of a finished audit, or what an interrupted one has measured so far, in another format."""
     page = _report_of(chosen.folder, reveal=chosen.reveal).render(chosen.format, reveal=chosen.reveal)
     if chosen.output is None:
-        print(page, end="")
+        print(page if chosen.format == "json" else coloured(page, sys.stdout), end="")
         return 0
     try:
         chosen.output.write_text(page, encoding="utf-8", errors="backslashreplace")

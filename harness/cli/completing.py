@@ -50,7 +50,7 @@ def _completed(text: str, parser: argparse.ArgumentParser) -> Completed:
         words += [*(term.slug for term in TERMS), *(known.code for known in ERROR_CODES)]
     return Completed(
         text,
-        {option: each.help or "" for each in named for option in each.option_strings if option.startswith("--")},
+        {_long_name(each): each.help or "" for each in named},
         frozenset(option for each in named if each.type is Path for option in each.option_strings),
         tuple(words),
         any(each.type is Path for each in positional),
@@ -64,6 +64,11 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
         if isinstance(each, argparse._SubParsersAction):
             for inner in each.choices.values():
                 yield from _actions(inner)
+
+
+def _long_name(option: argparse.Action) -> str:
+    """The one name of an option that is offered: neither its letter nor an older name."""
+    return next(name for name in option.option_strings if name.startswith("--"))
 
 
 def _bash(commands: Mapping[str, Completed]) -> str:

@@ -11,6 +11,7 @@ from harness.glossary import TERMS, Term, find_term
 from harness.vocabulary.error_codes import ERROR_CODES, ErrorCode
 from harness.vocabulary.errors import InputError, nearest
 
+NEAR = 0.8  # how alike a word and a term must be to be offered: a letter or two apart, else it is another word
 WIDEST = 88  # columns of a line, where the terminal has as many
 
 
@@ -27,10 +28,9 @@ def explanation(words: str) -> str:
         return _about_code(one)
     if term := find_term(words):
         return _about_term(term)
-    names = [*known, *(name for each in TERMS for name in (each.name, *each.aliases))]
-    raise InputError(
-        f"nothing is explained under {words!r}; {nearest(words, names)}`harness explain` lists what can be explained"
-    )
+    names = (name for each in TERMS for name in (each.name, *each.aliases))
+    near = nearest(words, names, NEAR)
+    raise InputError(f"nothing is explained under {words!r}; {near}`harness explain` lists what can be explained")
 
 
 def overview() -> str:

@@ -121,7 +121,7 @@ class Dataset:
         for column in (*schema.quasi, *schema.sensitive):
             if column.kind == "number" and chosen[column.name].dtype == object:  # numbers, unless one of them is text
                 chosen = chosen.assign(**{column.name: chosen[column.name].infer_objects()})
-        for column in schema.quasi:
+        for column in (*schema.quasi, *schema.sensitive):
             if column.is_binned:
                 chosen = chosen.assign(**{column.name: column.binned(_as_numbers(column, chosen[column.name]))})
         table = Table.from_frame(chosen)

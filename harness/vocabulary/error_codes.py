@@ -7,7 +7,7 @@ worker processes. A code is never used again for something else.
 
 from dataclasses import dataclass
 
-from harness.vocabulary.errors import HarnessError, InputError, JournalError, OracleError, ReleaseError
+from harness.vocabulary.errors import FailedError, HarnessError, InputError, JournalError, OracleError, ReleaseError
 
 ANYWHERE = ("",)  # a prefix of every module: for what no other entry of that kind claims
 
@@ -206,6 +206,17 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "and review the difference.",
     ),
     ErrorCode(
+        "E222", "The demo cannot be shown like this", InputError, ("harness.demo",),
+        "`harness demo` was asked for fewer people than can be anonymized in groups.",
+        "Give `--people` a number of at least 20, or leave it out.",
+    ),
+    ErrorCode(
+        "E221", "An audit.toml cannot be proposed", InputError, ("harness.cli.initializing", "harness.initializing"),
+        "`harness init` found no column that can be sensitive or known, a column that was named is not in the data, or "
+        "the file to write exists already.",
+        "Say with `--sensitive` and `--quasi` which columns to take, with `-o` or `--force` where to write.",
+    ),
+    ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,
         "The anonymizer, or the way to it, failed. No more specific code fits.",
         "Ask the vendor with the message at hand. What was measured is kept; the same command continues.",
@@ -251,6 +262,13 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "The first questions of an audit showed that the oracle contradicts its own card, so that no result would mean "
         "anything.",
         "The vendor must correct the card or the anonymizer.",
+    ),
+    ErrorCode(
+        "E308", "The anonymizer failed behind its server", FailedError, ("oracles.wire",),
+        "The server and the way to it work, but the anonymizer itself raised an exception, ended its process or took "
+        "too long on one question. The auditor reads the class of the exception at most.",
+        "The vendor finds the message and the traceback where `harness serve` runs. The anonymizer must work on the "
+        "data without any one person, too. What was measured is kept; the same command continues.",
     ),
     ErrorCode(
         "E350", "The answer is not a release of the data", ReleaseError, ANYWHERE,

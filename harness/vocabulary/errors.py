@@ -4,7 +4,8 @@ HarnessError
 ├── InputError       the auditor's files, columns, options or plan      exit code 2
 │   └── JournalError a journal that is torn, foreign, tampered or busy  exit code 2
 └── OracleError      the oracle failed, or said something unusable      exit code 3
-    ├── RaisedError  the anonymizer's own code raised something
+    ├── FailedError  the anonymizer itself failed on a question: its code raised something, or its process ended
+    │   └── RaisedError
     └── ReleaseError a reply arrived, but cannot be read as a release
 
 A broken claim is a Verdict, never an exception.
@@ -16,6 +17,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
+
+MOST_NAMES = 40  # known names that a message lists
 
 
 class HarnessError(Exception):
@@ -60,7 +63,11 @@ class OracleError(HarnessError):
         self.retry_after = retry_after  # seconds, where the oracle named them
 
 
-class RaisedError(OracleError):
+class FailedError(OracleError):
+    """The anonymizer itself failed on a question; the way to it worked, so that asking again there is of little use."""
+
+
+class RaisedError(FailedError):
     """The anonymizer raised an exception, of the class `kind`; the message may quote what it was given."""
 
     def __init__(self, error: BaseException, where: str = "") -> None:
@@ -114,10 +121,12 @@ def name_and_message(error: BaseException) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The tail of a sentence about an unknown name: the nearest known one, then all of them."""
     names = sorted(known)
-    return f"{nearest(word, names)}known: {', '.join(names)}"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{nearest(word, names)}known: {', '.join(names[:MOST_NAMES])}{more}"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A question that offers the nearest known name, or nothing."""
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f"did you mean {near[0]!r}? " if near else ""
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """A question that offers the nearest known name, or nothing; capital letters make no difference."""
+    names = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), list(names), n=1, cutoff=likeness)
+    return f"did you mean {names[near[0]]!r}? " if near else ""

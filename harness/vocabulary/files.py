@@ -32,6 +32,8 @@ def kind_of_file(path: Path) -> str:
 def open_bytes(path: Path) -> BinaryIO:
     """The content of a file, decompressed if its name says that it is compressed; a ZIP file must hold one file."""
     suffix = path.suffix.lower()
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r:.80} is no name of a file: it holds a null character")
     if suffix == ZIP:
         return _only_member(path)
     opened: BinaryIO = COMPRESSED[suffix](path) if suffix in COMPRESSED else path.open("rb")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -15,6 +15,7 @@ from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.hierarchy import Hierarchy
 from harness.vocabulary.values import Kind, Raw, Reading, date_order
 
+MOST_BINS = 10_000
 MISSING = ""  # the raw value of a missing cell that is kept as a category
 
 
@@ -78,10 +79,9 @@ class Column:
                 'give its values from lowest to highest: order = ["low", "middle", "high"]'
             )
 
-        whole = isinstance(self.bins, int) and not isinstance(self.bins, bool) and self.bins >= 1
-        self._require(
-            "bins", self.bins is None or (whole and self.kind == "number"), "a whole number, of a number column"
-        )
+        whole = isinstance(self.bins, int) and not isinstance(self.bins, bool) and 1 <= self.bins <= MOST_BINS
+        expected = f"a whole number from 1 to {MOST_BINS:,}, of a number column"
+        self._require("bins", self.bins is None or (whole and self.kind == "number"), expected)
         for key, known in (("binning", ("quantiles", "width")), ("edge", ("left", "right"))):
             if (value := getattr(self, key)) not in known:
                 raise InputError(
@@ -198,6 +198,16 @@ class Column:
         return ((MISSING,) if MISSING in set(raws) else ()) + tuple(order)
 
 
+def sensitive_columns(sensitive: object, base: Path = Path()) -> Iterator[Column]:
+    """The sensitive columns: by name, by tables with a name, or as a table of columns with what is declared of each."""
+    if isinstance(sensitive, Mapping) and not isinstance(sensitive.get("name"), str):
+        for name, declaration in sensitive.items():
+            yield Column.of(str(name), declaration, base)
+        return
+    for item in list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]:
+        yield sensitive_column(item, base)
+
+
 def sensitive_column(item: object, base: Path = Path()) -> Column:
     """A sensitive column from its name, or from a table of its name and what is declared of it."""
     if isinstance(item, Column):
@@ -258,8 +268,7 @@ class Schema:
             columns = tuple(quasi)
         else:
             raise InputError(f'quasi must map each column to its kind, such as {{"age": "number"}}, not {quasi!r:.80}')
-        wanted = list(sensitive) if isinstance(sensitive, list | tuple) else [sensitive]
-        secrets = tuple(map(sensitive_column, wanted))
+        secrets = tuple(sensitive_columns(sensitive))
         object.__setattr__(self, "quasi", columns)
         object.__setattr__(self, "sensitive", secrets)
         object.__setattr__(self, "weight", weight)

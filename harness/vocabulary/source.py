@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,22 @@ def read_columns(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     return typed_frame(path, columns) if is_typed(path) else csv_frame(path, columns, ("",))[0]
 
 
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Every column of a data file that has a name; the cells of a CSV file are text."""
+    path = Path(path)
+    if is_typed(path):
+        return typed_frame(path)
+    return csv_frame(path, [name for name in _header(path) if name.strip()], ())[0]
+
+
+def _header(path: Path) -> list[str]:
+    """The names in the first line of a CSV file; the delimiter is the one that finds most of them."""
+    _require_csv(path)
+    with _readable(path), open_text(path) as file:
+        line = file.readline()
+    return max(_names(path, line).values(), key=len)
+
+
 def is_typed(path: Path) -> bool:
     """Whether the cells of a file have types of their own, as those of Parquet and Excel have."""
     return kind_of_file(path) in (*PARQUET, *EXCEL)
@@ -61,16 +79,15 @@ def is_typed(path: Path) -> bool:
 
 def released_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """A released table with all its columns, the named ones among them; the cells of a CSV file as they are printed."""
-    return _whole_typed_frame(path, columns) if is_typed(path) else _whole_csv_frame(path, columns)[0]
+    if not is_typed(path):
+        return _whole_csv_frame(path, columns)[0]
+    frame = typed_frame(path)
+    require_columns(columns, [str(name) for name in frame.columns], f"{path}: the table")
+    return frame
 
 
-def typed_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a Parquet file, or of the first sheet of an Excel file."""
-    return _whole_typed_frame(path, columns)[list(columns)]
-
-
-def _whole_typed_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """All columns, the named ones among them."""
+def typed_frame(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Some columns, or all, of a Parquet file, or of the first sheet of an Excel file."""
     is_excel = kind_of_file(path) in EXCEL
     form, extra, package = ("Excel", "excel", "openpyxl") if is_excel else ("Parquet", "parquet", "pyarrow")
     try:
@@ -82,8 +99,9 @@ def _whole_typed_frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     except (OSError, ValueError, KeyError, *NOT_DECOMPRESSED) as error:
         words = (isinstance(error, OSError) and error.strerror) or message_of(error)
         raise InputError(f"{path}: cannot be read as {form}: {words}") from None
-    require_columns(columns, [str(name) for name in frame.columns], f"{path}: the table")
-    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+    names = [str(name) for name in frame.columns]
+    require_columns(names if columns is None else columns, names, f"{path}: the table")
+    return frame.set_axis(names, axis=1)[names if columns is None else list(columns)]
 
 
 def _parquet(path: Path) -> pd.DataFrame:
@@ -114,33 +132,51 @@ def csv_frame(
 
 def _whole_csv_frame(path: Path, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
     """All columns of a CSV file as text, the named ones among them, and its delimiter."""
-    if kind_of_file(path) in NOT_READ:
-        raise InputError(f"{path}: {kind_of_file(path)} files are not read; save the table as CSV, Parquet or .xlsx")
-    try:
+    _require_csv(path)
+    with _readable(path):
         with open_text(path) as file:
-            header = file.readline()
-        if not header.strip():
-            raise InputError(f"{path}: the file is empty; expected a header line with the column names")
-        names = {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
+            names = _names(path, file.readline())
         mark = max(names, key=lambda mark: len(set(columns) & set(names[mark])))
         require_columns(columns, names[mark], f"{path}: the header")
-        with open_bytes(path) as content:
-            frame = pd.read_csv(content, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        try:
+            with open_bytes(path) as content:
+                frame = pd.read_csv(content, sep=mark, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        except pd.errors.ParserError as error:
+            _require_even_rows(path, mark, len(names[mark]))
+            raise InputError(f"{path}: not a CSV table: {error}") from None
         if not isinstance(frame.index, pd.RangeIndex) or (frame.iloc[:, -1] == "").any():  # pandas fills short rows
             _require_even_rows(path, mark, len(names[mark]))
+    return frame.set_axis(names[mark], axis=1), mark  # pandas names a column without a name
+
+
+def _require_csv(path: Path) -> None:
+    if kind_of_file(path) in NOT_READ:
+        raise InputError(f"{path}: {kind_of_file(path)} files are not read; save the table as CSV, Parquet or .xlsx")
+
+
+def _names(path: Path, header: str) -> dict[str, list[str]]:
+    """The names that the first line of a CSV file holds, by the delimiter that parts them."""
+    if not header.strip():
+        raise InputError(f"{path}: the file is empty; expected a header line with the column names")
+    if "\0" in header:
+        raise InputError(f"{path}: this is UTF-16 text, or no text at all; save it as CSV in UTF-8")
+    return {mark: next(csv.reader([header.rstrip("\r\n")], delimiter=mark)) for mark in ",;\t|"}
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """What the libraries raise for a file that cannot be read as CSV text, in our words."""
+    try:
+        yield
     except UnicodeDecodeError:
         with open_bytes(path) as content:
             raise InputError(f"{path}: {not_utf_8(content)}") from None
-    except pd.errors.ParserError as error:
-        _require_even_rows(path, mark, len(names[mark]))
-        raise InputError(f"{path}: not a CSV table: {error}") from None
     except csv.Error as error:
         raise InputError(f"{path}: not a CSV table: {error}") from None
     except NOT_DECOMPRESSED as error:
         raise InputError(f"{path}: cannot be decompressed: {message_of(error)}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return frame, mark
 
 
 def _lines(path: Path, mark: str, rows: int) -> Source:
@@ -195,9 +231,9 @@ def with_numbers(frame: pd.DataFrame, schema: Schema, path: Path, source: Source
     """
     for column in schema.sensitive:
         distinct = frame[column.name].dropna().unique()
-        if all(text.lstrip("-").isdigit() and str(int(text)) == text for text in distinct):
+        if column.kind != "number" and all(text.lstrip("-").isdigit() and str(int(text)) == text for text in distinct):
             frame[column.name] = pd.to_numeric(frame[column.name])
-    for column in schema.quasi:
+    for column in (*schema.quasi, *schema.sensitive):
         if column.kind != "number":
             continue
         texts = frame[column.name]
@@ -217,7 +253,18 @@ def require_columns(needed: Sequence[str], names: Sequence[str], where: str) -> 
     for name in needed:
         if name not in names:
             spaced = next((one for one in names if one.strip() == name), None)
-            hint = f"remove the spaces from {spaced!r}" if spaced is not None else did_you_mean(name, names)
+            other = f"{did_you_mean(name, names)}{_look_alike(name, names)}"
+            hint = f"remove the spaces from {spaced!r}" if spaced is not None else other
             raise InputError(f"{where} has no column {name!r}; {hint}")
         if list(names).count(name) > 1:
             raise InputError(f"{where} has more than one column {name!r}; rename all but one")
+
+
+def _look_alike(name: str, names: Sequence[str]) -> str:
+    """Which letter of a name only looks like the one that was written, as a Cyrillic а looks like a Latin a."""
+    for other in (one for one in names if len(one) == len(name)):
+        differing = [theirs for ours, theirs in zip(name, other, strict=True) if ours != theirs]
+        if len(differing) <= 2 and all(not letter.isascii() for letter in differing):
+            letter = differing[0]
+            return f". In {other!r}, {letter!r} is {unicodedata.name(letter, 'another sign')} (U+{ord(letter):04X})"
+    return ""

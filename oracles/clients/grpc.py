@@ -196,13 +196,13 @@ def _translated(error: Any, timeout: float, address: str) -> OracleError:
     """What a failed call means, and whether it may be made again."""
     for key, value in error.trailing_metadata() or ():
         if key == PROBLEM:
-            return messages.unpack_problem(messages.parsed(pb.Problem, value)).within(f"{address} refused")
+            return messages.placed_problem(messages.unpack_problem(messages.parsed(pb.Problem, value)), address)
     code, text = error.code(), error.details() or ""
     details = quoted(text, SAID)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return OracleError(f"{address} did not answer within {timeout:g} s", retryable=True)
     if code is grpc.StatusCode.UNAUTHENTICATED:
-        return messages.read_problem(text, "UNAUTHENTICATED", None).within(f"{address} refused")
+        return messages.placed_problem(messages.read_problem(text, "UNAUTHENTICATED", None), address)
     if code is grpc.StatusCode.UNIMPLEMENTED:
         return Refused(f"{address} does not speak oracle.v1: {details}", code="UNSUPPORTED")
     if code is grpc.StatusCode.NOT_FOUND:

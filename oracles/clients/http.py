@@ -157,7 +157,7 @@ def _refusal(reply: Reply, where: str) -> OracleError:
         return Refused(str(error), code="TOO_LARGE") if reply.status == 413 else error
     if refused.retry_after is None:
         refused.retry_after = retry_after(reply.headers)
-    return refused.within(f"{where} refused")
+    return messages.placed_problem(refused, where)
 
 
 def _problem_in(reply: Reply) -> Refused | None:

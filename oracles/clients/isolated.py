@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import HarnessError, InputError, OracleError, why_not_written
+from harness.vocabulary.errors import FailedError, HarnessError, InputError, OracleError, why_not_written
 from harness.vocabulary.oracle import Ask, Card, Release
 from harness.vocabulary.private_files import make_private_folder, open_private
 
@@ -230,12 +230,12 @@ class _Child:
             raise self._crash(task) from None
         return reply
 
-    def _crash(self, task: str) -> OracleError:
+    def _crash(self, task: str) -> FailedError:
         """How the process ended by itself; another attempt may find what this one lacked, such as memory."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(2 * GRACE)
         ending = _ending(self.process.returncode)
-        return OracleError(f"the process of the anonymizer {ending} while {task}", retryable=True)
+        return FailedError(f"the process of the anonymizer {ending} while {task}", retryable=True)
 
     def kill(self) -> None:
         """Ends the whole group of the process; whoever waits for it will see that."""
@@ -252,9 +252,9 @@ class _Child:
             self.process.wait()
 
 
-def _late(timeout: float, task: str) -> OracleError:
+def _late(timeout: float, task: str) -> FailedError:
     advice = "; raise the option timeout if it needs longer" if task == ANONYMIZE else ""
-    return OracleError(f"the anonymizer was still {task} after {timeout:g} s, and its process was ended{advice}")
+    return FailedError(f"the anonymizer was still {task} after {timeout:g} s, and its process was ended{advice}")
 
 
 def _ending(status: int | None) -> str:

@@ -47,6 +47,8 @@ class EndpointMapping:
 
     @classmethod
     def of(cls, declaration: Mapping[str, Any]) -> EndpointMapping:
+        if not isinstance(declaration, Mapping):
+            raise InputError(f'plain must be a table such as {{ format = "csv" }}, not {declaration!r:.80}')
         known = [item.name for item in fields(cls)]
         unknown = next((name for name in declaration if name not in known), None)
         if unknown is not None:

@@ -85,6 +85,8 @@ class Web:
         token_env: str | None = None,  # environment variable that holds the token to present
         headers: Mapping[str, str] | None = None,  # further headers of every request
     ) -> None:
+        if headers is not None and not (isinstance(headers, Mapping) and all(map(_is_text, headers.values()))):
+            raise InputError(f"option headers must be a table of texts, not {headers!r:.80}")
         self.base, self.timeout = _base(base), timeout
         self._verify: str | bool = _existing("ca", ca) if ca else True
         if key is not None and cert is None:
@@ -191,6 +193,10 @@ class Web:
             with self._lock:
                 self._sessions.append(session)
         return session
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _existing(option: str, file: str) -> str:

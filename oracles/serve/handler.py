@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import hmac
 import logging
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import HarnessError, OracleError, RaisedError
+from harness.vocabulary.errors import FailedError, HarnessError, OracleError, RaisedError
 from harness.vocabulary.oracle import Ask, Oracle, Release
 from oracles.serve.dataset_cache import DatasetCache
 from oracles.wire import json_form, messages
@@ -25,6 +27,7 @@ from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Description, Question, Refused
 
 log = logging.getLogger("oracles.serve")
+FOR_ITS_OWNER = "its owner finds more on the server's standard error"
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,7 @@ class Handler:
             outcome = "abandoned"
             raise
         except Exception as error:
-            _show_to_owner(error)
+            _show_to_owner(error, verb)
             refused = _refusal(error)
             outcome = refused.code
             if refused is error:
@@ -180,6 +183,8 @@ def _refusal(error: Exception) -> Refused:
         return error
     if isinstance(error, RaisedError):  # what it says may be the vendor's secret: its own standard error holds that
         return Refused(_raised(error.kind), code="FAILED")
+    if isinstance(error, FailedError):  # was tried again here already, where its process has ended
+        return Refused(f"{error}; {FOR_ITS_OWNER}", code="FAILED")
     if isinstance(error, OracleError):
         return Refused(str(error), code="UNAVAILABLE" if error.retryable else "FAILED")
     if isinstance(error, HarnessError):
@@ -187,15 +192,21 @@ def _refusal(error: Exception) -> Refused:
     return Refused(_raised(type(error).__name__), code="FAILED")
 
 
-def _show_to_owner(error: Exception) -> None:
-    """What the anonymizer raised in this process, on standard error; one in another process has printed it there."""
+def _show_to_owner(error: Exception, verb: str) -> None:
+    """How the anonymizer failed, on standard error, with the traceback of what it raised in this process.
+
+    What it raised in a process of its own that process has printed already.
+    """
     raised = error.__cause__ if isinstance(error, RaisedError) else None if isinstance(error, HarnessError) else error
     if raised is not None:
         traceback.print_exception(raised)
+    elif isinstance(error, OracleError) and not isinstance(error, RaisedError | Refused):
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        print(f"{now} {verb} failed: {error}", file=sys.stderr, flush=True)
 
 
 def _raised(kind: str) -> str:
-    return f"the anonymizer raised {kind}; its owner finds the message on the server's standard error"
+    return f"the anonymizer raised {kind}; {FOR_ITS_OWNER}"
 
 
 def _check_predictable(question: Question, data: Dataset) -> None:

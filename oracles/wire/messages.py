@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeVar, get_args
 from google.protobuf.message import DecodeError, Message
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.errors import FailedError, InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Release
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
@@ -51,6 +51,10 @@ class Refused(OracleError):
         super().__init__(message, retryable=code in RETRYABLE if retryable is None else retryable)
         self.code: Code = code
         self.retry_after = retry_after
+
+
+class Failed(Refused, FailedError):
+    """The anonymizer behind a server failed: code FAILED, as a client raises it."""
 
 
 @dataclass(frozen=True)
@@ -384,4 +388,10 @@ def read_problem(message: str, code: Code, retry_after: float | None) -> Refused
     """A problem as an error: its message quoted, and what to do about it where that is known here."""
     reason = quoted(message, SAID) if message else "it gave no reason"
     hint = f"; {TOKEN_HINT}" if code == "UNAUTHENTICATED" else ""
-    return Refused(f"{reason}{hint}", code=code, retry_after=retry_after)
+    kind = Failed if code == "FAILED" else Refused
+    return kind(f"{reason}{hint}", code=code, retry_after=retry_after)
+
+
+def placed_problem(problem: Refused, where: str) -> Refused:
+    """The same problem, and which server refused, or failed."""
+    return problem.within(f"{where} {'failed' if isinstance(problem, Failed) else 'refused'}")

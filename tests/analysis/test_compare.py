@@ -119,7 +119,13 @@ def test_metrics_of_the_release_that_changed_are_listed() -> None:
 def test_a_person_without_a_result_is_never_better_or_worse() -> None:
     report = audit(Mondrian(k=3))
     broken = json.loads(report.to_json())
-    broken["findings"][0] |= {"failure": "no prediction", "distance": None, "lower": None, "upper": None, "alone": None}
+    broken["findings"][0] |= {
+        "failure": "no prediction",
+        "distance": None,
+        "lower": None,
+        "upper": None,
+        "own_upper": None,
+    }
     comparison = compare_reports(report, Report(broken))
     assert comparison["results"][0]["persons"] == []
 

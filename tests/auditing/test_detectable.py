@@ -13,7 +13,7 @@ from harness.measuring.samples import Samples
 from tests.anonymizers import chunks
 from tests.small_audits import audit
 
-LOOK = {"number": 1, "draws": 200, "alpha": 0.05 / 30, "alone": 0.05}
+LOOK = {"number": 1, "draws": 200, "alpha": 0.05 / 30, "own_alpha": 0.05}
 
 
 def test_where_nothing_is_random_everything_is_seen() -> None:

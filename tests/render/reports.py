@@ -66,7 +66,7 @@ def with_findings(plain: Plain, count: int) -> Plain:
     """The same report about so many persons, with invented distances."""
     first = plain["findings"][0]
     distances = np.minimum(2.0, 10 ** np.random.default_rng(0).normal(-2.2, 0.6, count)).tolist()
-    keys = dict.fromkeys(("distance", "lower", "upper", "alone"), 0.0)
+    keys = dict.fromkeys(("distance", "lower", "upper", "own_upper"), 0.0)
     read = ("adversary", "secret", "failure")  # all that a page reads of a finding without vectors
     few = {**{key: first[key] for key in read}, "present": None}
     findings = [
