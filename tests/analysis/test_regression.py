@@ -62,6 +62,7 @@ def test_a_leak_is_worse_in_claim_measures_and_persons_and_its_repair_is_better(
     assert {f"claim/{PAIR}", f"largest-distance/{PAIR}"} <= {change.finding for change in better.better}
 
 
+@pytest.mark.slow
 def test_an_unchanged_random_anonymizer_is_not_called_worse_in_twelve_runs() -> None:
     """The issue of point estimates: with another seed every distance is another one."""
     runs = [compared(found("noisy"), found("noisy", seed)) for seed in range(1, 13)]
