@@ -17,7 +17,8 @@ import pytest
 
 import harness
 import oracles
-from harness.auditing.config import OPTIONS, load
+from harness.analysis.sweep_file import read_sweep
+from harness.auditing.config import OPTIONS, build, read_toml
 from harness.demo import comparison
 
 ROOT = Path(__file__).parent.parent
@@ -211,7 +212,9 @@ def test_every_part_of_an_audit_file_on_a_page_can_be_loaded(page: Path, folder:
         whole = "\n".join([*(f"{head}\n{rest}" for head, rest in missing.items()), block])
         file = folder / f"audit{number}.toml"
         file.write_text(whole, encoding="utf-8")
-        load(file).plan.spec()  # binds priors and distances to the data, too
+        contents = [cell.content for cell in read_sweep(file)] if "sweep]" in block else [read_toml(file)]
+        for content in contents:
+            build(file, content).plan.spec()  # binds priors and distances to the data, too
 
 
 def uncommented(block: str) -> str:

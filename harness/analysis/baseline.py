@@ -143,7 +143,7 @@ def _pair(report: Report, pair: Pair, key: DigestKey | None) -> PairBaseline:
         distance=report.result(*pair)["distance"],
         outcome=verdict.outcome.value,
         examined=verdict.examined,
-        measures={name: outwards(span) for name, span in measures_of(report, pair).items()},
+        measures={name: outwards(span) for name, span in measures_of([*spans.values()], report.claim.epsilon).items()},
         persons=None if key is None else dict(worst[:MOST_PERSONS]),
         others_at_most=max((span.upper for _, span in worst[MOST_PERSONS:]), default=None),
     )

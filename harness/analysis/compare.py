@@ -6,16 +6,14 @@ and secrets, so that no further correction for many comparisons is needed: whate
 the error of both audits together, `joint_confidence`. Exact distances need no chance; a difference beyond rounding is
 real.
 
-All persons together are compared by three numbers, each with limits that follow from those of the persons: the
-largest distance, the mean distance, and the share at or above the ε of the claim. An audit of some persons, drawn at
-random, adds the error of drawing them (Hoeffding for the mean, hypergeometric for the share; of the largest distance
-it knows no upper limit). "Worse" if one of the three is worse, "better" if one is better and none is worse, else
-"same": a release that protects most people better and its worst person worse is not called better.
+All persons who were examined in both audits are compared by three numbers, each with limits that follow from those of
+the persons: the largest distance, the mean distance, and the share at or above the ε of the claim. "Worse" if one of
+the three is worse, "better" if one is better and none is worse, else "same": a release that protects most people
+better and its worst person worse is not called better. Nothing is said about persons whom only one audit examined.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -23,7 +21,6 @@ from typing import Any, Literal
 import numpy as np
 
 from harness.auditing.plain_differences import ABSENT, plain_differences
-from harness.measuring.certificate import certify
 from harness.report import Report
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.persons import RowName
@@ -146,25 +143,19 @@ def _differing(what: str, one: Any, other: Any) -> Iterator[str]:
 
 def _joint_confidence(first: Report, later: Report) -> float:
     """Everything that is said of both audits holds with this confidence; 1 where nothing is left to chance."""
-    error = 0.0
-    for report in (first, later):
-        alpha = 1 - report.claim.confidence
-        error += alpha * any(not result["exact"] for result in report.plain["results"])
-        error += 2 * alpha * _is_sample(report)
-    return max(0.0, 1 - error)
-
-
-def _is_sample(report: Report) -> bool:
-    """Whether only some of the persons were examined."""
-    return bool(report.plain["selection"]["persons"] < report.plain["plan"]["data"]["population"])
+    chance = [report for report in (first, later) if any(not result["exact"] for result in report.plain["results"])]
+    return max(0.0, 1 - sum(1 - report.claim.confidence for report in chance))
 
 
 def _compare_pair(first: Report, later: Report, pair: Pair) -> Plain:
     one, other = spans_of(first, pair), spans_of(later, pair)
-    before, after = measures_of(first, pair), measures_of(later, pair)
+    both = [person for person in one if person in other]
+    if not both:
+        raise InputError("nobody was examined in both audits; audit all persons, or some with the same seed")
+    before, after = (measures_of([spans[person] for person in both], first.claim.epsilon) for spans in (one, other))
     measures = {name: _measure(before[name], after[name]) for name in MEASURES}
     rows = {finding.person: list(finding.rows) for finding in first.findings}
-    persons = [Change(person, rows[person], one[person], other[person]) for person in one if person in other]
+    persons = [Change(person, rows[person], one[person], other[person]) for person in both]
     changed = [person for person in persons if person.direction != "same"]
     order = sorted(changed, key=lambda person: (person.direction != "worse", -person.gap, person.person))
     return {
@@ -172,6 +163,7 @@ def _compare_pair(first: Report, later: Report, pair: Pair) -> Plain:
         "secret": pair[1],
         "overall": worst([measure["direction"] for measure in measures.values()]),
         "measures": measures,
+        "population": first.plain["plan"]["data"]["population"],
         "compared": len(persons),
         **{way: sum(person.direction == way for person in persons) for way in ("better", "worse", "same")},
         "persons": [person.plain() for person in order],
@@ -188,10 +180,9 @@ def spans_of(report: Report, pair: Pair) -> dict[int, Span]:
     }
 
 
-def measures_of(report: Report, pair: Pair) -> dict[str, Span]:
-    """All persons together: the limits of each of MEASURES."""
-    spans = list(spans_of(report, pair).values())
-    return {name: measure(report, pair, spans) for name, measure in MEASURES.items()}
+def measures_of(spans: Sequence[Span], epsilon: float) -> dict[str, Span]:
+    """Some persons together: the limits of each of MEASURES."""
+    return {name: measure(spans, epsilon) for name, measure in MEASURES.items()}
 
 
 def _largest(report: Report, pair: Pair) -> float:
@@ -205,39 +196,19 @@ def _measure(before: Span, after: Span) -> Plain:
     return {"direction": before.to(after), "before": before.plain(), "after": after.plain()}
 
 
-def _largest_distance(report: Report, pair: Pair, spans: Sequence[Span]) -> Span:
-    upper = max(span.upper for span in spans)
-    return Span(max(span.lower for span in spans), _largest(report, pair) if _is_sample(report) else upper)
+def _largest_distance(spans: Sequence[Span], epsilon: float) -> Span:
+    return Span(max(span.lower for span in spans), max(span.upper for span in spans))
 
 
-def _mean_distance(report: Report, pair: Pair, spans: Sequence[Span]) -> Span:
-    lower, upper = (float(np.mean([getattr(span, end) for span in spans])) for end in ("lower", "upper"))
-    if not _is_sample(report):
-        return Span(lower, upper)
-    largest = _largest(report, pair)
-    if not _drawn_at_random(report) or math.isinf(largest):
-        return Span(0.0, largest)
-    error = largest * math.sqrt(math.log(2 / (1 - report.claim.confidence)) / (2 * len(spans)))
-    return Span(max(0.0, lower - error), min(largest, upper + error))
+def _mean_distance(spans: Sequence[Span], epsilon: float) -> Span:
+    return Span(*(float(np.mean([getattr(span, end) for span in spans])) for end in ("lower", "upper")))
 
 
-def _share_at_epsilon(report: Report, pair: Pair, spans: Sequence[Span]) -> Span:
+def _share_at_epsilon(spans: Sequence[Span], epsilon: float) -> Span:
     """Who is at ε within rounding may count either way."""
-    epsilon = report.claim.epsilon
     surely = sum(span.lower >= epsilon + ROUNDING for span in spans)
     possibly = sum(span.upper >= epsilon - ROUNDING for span in spans)
-    if not _is_sample(report):
-        return Span(surely / len(spans), possibly / len(spans))
-    if not _drawn_at_random(report):
-        return Span(0.0, 1.0)
-    population, alpha = report.plain["plan"]["data"]["population"], (1 - report.claim.confidence) / 2
-    least = certify(population, len(spans), surely, alpha).least
-    return Span(least / population, certify(population, len(spans), possibly, alpha).most / population)
-
-
-def _drawn_at_random(report: Report) -> bool:
-    selection = report.plain["selection"]
-    return bool(selection["at_random"] == selection["persons"])
+    return Span(surely / len(spans), possibly / len(spans))
 
 
 MEASURES = {

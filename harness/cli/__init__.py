@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -54,6 +54,16 @@ def tell(text: str) -> None:
     """A line for the person at the terminal, on standard error."""
     with suppress(OSError):  # the terminal may be gone: SIGHUP says so
         print(f"harness: {text}", file=sys.stderr)
+
+
+@contextmanager
+def telling_how_to_continue(command: str, file: Path, out: Path) -> Iterator[None]:
+    """After an interruption, says that what was measured is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell(f"stopped; what was measured is kept in {out}. To continue: harness {command} {file} --out {out}")
+        raise
 
 
 def allow_imports_beside(file: Path) -> None:

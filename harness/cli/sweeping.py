@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from harness.api import write_whole
-from harness.cli import allow_imports_beside, tell
+from harness.cli import allow_imports_beside, tell, telling_how_to_continue
 from harness.experiments.sweeps import SWEEP, run_sweep
 from harness.render.sweep import sweep_page, sweep_text
 from harness.render.text import counted
@@ -19,7 +19,8 @@ def sweep(chosen: argparse.Namespace) -> int:
     """Run a sweep, or continue it; 0 if every cell has a verdict, else the exit code of the first error."""
     allow_imports_beside(chosen.file)
     out = chosen.out or Path(f"{chosen.file.stem}.sweep")
-    plain, results = run_sweep(chosen.file, out, chosen.workers, shown=not chosen.quiet, tell=tell)
+    with telling_how_to_continue("sweep", chosen.file, out):
+        plain, results = run_sweep(chosen.file, out, chosen.workers, shown=not chosen.quiet, tell=tell)
     distances = {
         result.cell.folder: [finding.distance for finding in result.report.findings if finding.failure is None]
         for result in results

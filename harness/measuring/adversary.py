@@ -182,6 +182,8 @@ def with_plain_readers(adversaries: Iterable[Adversary]) -> tuple[Adversary, ...
         for one in given
         if one.encoder.name == PROPORTIONAL
     ]
+    if not added:  # a prior that was not bound to data has no specification yet
+        return given
     known = [{**adversary.spec(), "name": ""} for adversary in given]
     return (*given, *(one for one in added if {**one.spec(), "name": ""} not in known))
 

@@ -36,9 +36,10 @@ def _lines(comparison: Plain, first: str, later: str, rows: RowNames) -> Iterato
                 for name, measure in result["measures"].items()
             ],
         )
+        some = "" if result["compared"] == result["population"] else f", of {result['population']:,}, examined in both"
         yield (
-            f"of {counted(result['compared'], 'person')}: {result['worse']:,} worse, {result['better']:,} better, "
-            f"{result['same']:,} the same"
+            f"of {counted(result['compared'], 'person')}{some}: {result['worse']:,} worse, "
+            f"{result['better']:,} better, {result['same']:,} the same"
         )
         yield from _persons(result, rows)
     yield from _metrics(comparison)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import harness
 from harness.analysis.baseline import MOST_PERSONS, AuditBaseline, baseline_of
 from harness.analysis.baseline_file import Acceptance, Baseline, read_baseline, text_of, write_baseline
-from harness.analysis.compare import Span, measures_of
+from harness.analysis.compare import Span, measures_of, spans_of
 from harness.analysis.person_digest import LEAST, VARIABLE, DigestKey, create_key, find_key
 from harness.analysis.recorded import recorded_now
 from harness.analysis.rounding import outwards, plain_span, span_from_plain
@@ -65,9 +65,9 @@ def test_equal_audits_have_equal_texts_and_one_changed_person_is_one_line() -> N
 
 
 def test_measures_are_those_of_harness_compare_and_no_narrower() -> None:
-    ((adversary, secret),) = rounded().verdicts
+    (pair_names,) = rounded().verdicts
     (pair,) = baseline_of(rounded()).results.values()
-    for name, span in measures_of(rounded(), (adversary, secret)).items():
+    for name, span in measures_of([*spans_of(rounded(), pair_names).values()], 0.1).items():
         kept = pair.measures[name]
         assert kept.lower <= span.lower <= span.upper <= kept.upper
         assert kept.upper - kept.lower <= 1e-5 * max(1.0, span.upper)

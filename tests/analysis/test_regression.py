@@ -115,6 +115,15 @@ def test_another_audit_is_refused(change: dict[str, Any], what: str) -> None:
         compared(pair(), replace(pair(), **change))
 
 
+def test_other_persons_of_a_sample_are_refused() -> None:
+    with pytest.raises(InputError, match="the number of persons examined was .*3.* and is .*2"):
+        compared(pair(), pair(examined=2))
+    sample = pair(examined=2)
+    assert not compared(sample, sample).failing
+    with pytest.raises(InputError, match="the seed that chose the persons was 0 and is 1"):
+        compared(sample, replace(sample, seed=1))
+
+
 def test_another_distance_is_refused() -> None:
     with pytest.raises(InputError, match="the distance of a/s was sum and is kl"):
         compared(pair(), pair(distance="kl"))

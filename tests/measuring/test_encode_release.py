@@ -15,7 +15,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 
 from harness.measuring.encode_release import encode
-from harness.measuring.encoding import ENCODINGS, PairEncoder, QuantilesBeforeEncoder, encoder_named
+from harness.measuring.encoding import ENCODINGS, PROPORTIONAL, PairEncoder, QuantilesBeforeEncoder, encoder_named
 from harness.measuring.encoding.categories import Hot
 from harness.measuring.features import ColumnFeatures, Encoder, Features, Target
 from harness.measuring.release_encoder import ReleaseEncoder
@@ -26,6 +26,7 @@ from harness.vocabulary.lexicon import CellIds
 from harness.vocabulary.release import TrainingRows
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.values import Raw
+from harness.vocabulary.values.shares import show_with_shares
 
 DATA = pd.DataFrame(
     {
@@ -45,7 +46,15 @@ OWN_BINS = QuantilesBeforeEncoder("own", Hot())
 
 
 def release_for(name: str) -> pd.DataFrame:
+    if name == PROPORTIONAL:
+        return pd.DataFrame({name: [_with_shares(cell, name) for cell in RELEASE[name]] for name in RELEASE.columns})
     return BINNED if name.startswith("quantiles-before") else RELEASE
+
+
+def _with_shares(cell: object, column: str) -> str:
+    """The cell of a class of three, two of whom have the first value of the data and one the second."""
+    first, second = map(str, DATA[column].unique()[:2])
+    return show_with_shares(str(cell), {first: 2, second: 1})
 
 
 @pytest.mark.parametrize("name", ENCODINGS)

