@@ -95,7 +95,7 @@ def test_on_a_terminal_the_wait_for_an_answer_is_shown(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(progress, "TICK_SECONDS", 0.01)
     monkeypatch.setattr(progress, "NO_ANSWER_SECONDS", 0.0)
-    events = with_progress(_one_then_silence(terminal), shown=True)
+    events = with_progress(_one_then_silence(terminal))
     assert len(list(events)) == 2
 
 

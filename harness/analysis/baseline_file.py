@@ -1,4 +1,4 @@
-"""The file of a baseline: JSON with one line for each innermost object, sorted, so that a review shows what changed.
+"""The file of a baseline: JSON, sorted, with a line for each short innermost object: a review shows what changed.
 
 Holds audits by name, what is accepted with reason and expiry date, and what it was recorded with. Knows the disk.
 """
@@ -17,6 +17,7 @@ from harness.analysis.person_digest import VARIABLE, DigestKey
 from harness.vocabulary.errors import InputError, did_you_mean
 
 FORMAT = 1
+WIDTH = 120  # signs of an object or a list that is written in one line
 ABOUT = (
     "Baseline of anonymizer audits, written by `harness baseline`. Persons are keyed digests; numbers are limits "
     "(at least, at most). No raw row is in it."
@@ -167,8 +168,11 @@ def text_of(baseline: Baseline) -> str:
 
 
 def _json(value: Any, indent: int = 0) -> str:
-    if not isinstance(value, dict | list) or not any(isinstance(one, dict | list) for one in _inside(value)):
-        return json.dumps(value, allow_nan=False)
+    line = json.dumps(value, allow_nan=False)
+    if not isinstance(value, dict | list) or not value:
+        return line
+    if len(line) <= WIDTH and not any(isinstance(one, dict | list) for one in _inside(value)):
+        return line
     space = " " * (indent + 1)
     if isinstance(value, dict):
         lines = [f"{space}{json.dumps(name)}: {_json(one, indent + 1)}" for name, one in value.items()]

@@ -130,6 +130,8 @@ def require_comparable(before: AuditBaseline, after: AuditBaseline) -> None:
         ("the number of persons", before.population, after.population),
         ("the list of adversaries and secrets", sorted(before.results), sorted(after.results)),
         *((f"the distance of {name}", old, new) for name, old, new in distances),
+        ("the number of persons examined", _examined(before), _examined(after)),
+        *([("the seed that chose the persons", before.seed, after.seed)] if _is_sample(before, after) else []),
         *([("the digest of the data", before.data_digest, after.data_digest)] if both_keyed else []),
     ]
     for what, old, new in different:
@@ -138,6 +140,15 @@ def require_comparable(before: AuditBaseline, after: AuditBaseline) -> None:
                 f"the baseline is of another audit: {what} was {old} and is {new}; compare with the same audit, or "
                 "save a new baseline and review it"
             )
+
+
+def _examined(audit: AuditBaseline) -> dict[str, int]:
+    return {name: pair.examined for name, pair in audit.results.items()}
+
+
+def _is_sample(before: AuditBaseline, after: AuditBaseline) -> bool:
+    """Whether only some persons were examined: numbers over other ones could not be compared."""
+    return any(pair.examined < audit.population for audit in (before, after) for pair in audit.results.values())
 
 
 def changes(before: AuditBaseline, after: AuditBaseline, tolerance: float = 0.0) -> Iterator[Change]:

@@ -90,7 +90,6 @@ def is_as_expected(expected: str, value: Any) -> bool:
         TEXT: isinstance(value, str),
         TRUTH: isinstance(value, bool),
         TEXTS: isinstance(value, str) or texts,
-        TEXTS_OR_TABLE: isinstance(value, str | dict) or texts,
         TABLE: isinstance(value, dict),
         COLUMNS: all(isinstance(item, str | dict) for item in (value if isinstance(value, list) else [value])),
         TEXT_OR_TABLE: isinstance(value, str | dict),

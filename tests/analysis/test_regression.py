@@ -62,6 +62,7 @@ def test_a_leak_is_worse_in_claim_measures_and_persons_and_its_repair_is_better(
     assert {f"claim/{PAIR}", f"largest-distance/{PAIR}"} <= {change.finding for change in better.better}
 
 
+@pytest.mark.slow
 def test_an_unchanged_random_anonymizer_is_not_called_worse_in_twelve_runs() -> None:
     """The issue of point estimates: with another seed every distance is another one."""
     runs = [compared(found("noisy"), found("noisy", seed)) for seed in range(1, 13)]
@@ -112,6 +113,15 @@ def test_without_the_key_persons_are_left_out_and_that_is_said() -> None:
 def test_another_audit_is_refused(change: dict[str, Any], what: str) -> None:
     with pytest.raises(InputError, match=what):
         compared(pair(), replace(pair(), **change))
+
+
+def test_other_persons_of_a_sample_are_refused() -> None:
+    with pytest.raises(InputError, match="the number of persons examined was .*3.* and is .*2"):
+        compared(pair(), pair(examined=2))
+    sample = pair(examined=2)
+    assert not compared(sample, sample).failing
+    with pytest.raises(InputError, match="the seed that chose the persons was 0 and is 1"):
+        compared(sample, replace(sample, seed=1))
 
 
 def test_another_distance_is_refused() -> None:
