@@ -53,7 +53,7 @@ def audit_with(**changed: str) -> str:
         ("data", 'path = ""\nsensitive = "ill"', "[data] path is an empty text"),
         ("data", 'path = "a.json"\nsensitive = "ill"', "a.json: .json files are not read; save the table as CSV"),
         ("data", 'path = "people.csv"\nsensitive = "Ill"', "the header has no column 'Ill'; did you mean 'ill'?"),
-        ("data", 'path = "people.csv"\nsensitive = 3', "[data] sensitive must be a text or a list of texts, not 3"),
+        ("data", 'path = "people.csv"\nsensitive = 3', "[data] sensitive must be a text, a table with a name"),
         ("data", 'path = "people.csv"\nsensitive = "age"', "column 'age' is declared twice; a column is quasi or"),
         ("data", 'path = "people.csv"\nsensitive = []', "no sensitive column is declared; name at least one"),
         ("data", f'{DATA}\nperson = "pid"', "the header has no column 'pid'; known: age, ill, sex, zip"),
