@@ -55,11 +55,7 @@ def audit_with(**changed: str) -> str:
         ("data", 'path = ""\nsensitive = "ill"', "[data] path is an empty text"),
         ("data", 'path = "a.json"\nsensitive = "ill"', "a.json: .json files are not read; save the table as CSV"),
         ("data", 'path = "people.csv"\nsensitive = "Ill"', "the header has no column 'Ill'; did you mean 'ill'?"),
-        (
-            "data",
-            'path = "people.csv"\nsensitive = 3',
-            "[data] sensitive must be a text, a list of texts or a table, not 3",
-        ),
+        ("data", 'path = "people.csv"\nsensitive = 3', "[data] sensitive must be a text, a table with a name"),
         ("data", 'path = "a\\u0000.csv"\nsensitive = "ill"', "is no name of a file: it holds a null character"),
         ("data", 'path = "people.csv"\nsensitive = {}', "no sensitive column is declared; name at least one"),
         ("data", 'path = "people.csv"\nsensitive = { ill = 3 }', "column 'ill': expected a kind such as"),

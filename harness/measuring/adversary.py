@@ -182,10 +182,8 @@ def with_plain_readers(adversaries: Iterable[Adversary]) -> tuple[Adversary, ...
         for one in given
         if one.encoder.name == PROPORTIONAL
     ]
-    if not added:  # a prior that was not bound to data has no specification yet
-        return given
-    known = [{**adversary.spec(), "name": ""} for adversary in given]
-    return (*given, *(one for one in added if {**one.spec(), "name": ""} not in known))
+    known = {_usual_name(one.encoder, one.model, one.prior) for one in given}
+    return (*given, *(one for one in added if one.name not in known))
 
 
 def with_unique_names(adversaries: Iterable[Adversary]) -> tuple[Adversary, ...]:
