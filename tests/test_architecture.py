@@ -33,6 +33,7 @@ ORDER = [
     "auditing.folder", "executors",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.references", "auditing.plain_beside_proportional",
+    "auditing.report_sentences",
     "auditing.confidential", "auditing.compile_report",
     "auditing.derived_numbers", "auditing.verify",
     "auditing.decision", "auditing.detectable", "auditing.certificate_words", "auditing.compile_certificate",

@@ -17,20 +17,19 @@ from harness.auditing.confidential import plan_digest
 from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
-from harness.auditing.plain_beside_proportional import in_words, proportional_beside_plain
+from harness.auditing.plain_beside_proportional import proportional_beside_plain
 from harness.auditing.plan import Claim
-from harness.auditing.probe import REPEATS
-from harness.auditing.reasons import JudgingContext, percent
+from harness.auditing.reasons import JudgingContext
 from harness.auditing.references import plain_baselines, plain_class_sizes
+from harness.auditing.report_sentences import assumptions_of, notes_of
 from harness.auditing.state import AuditState
 from harness.auditing.verdict import Pair, Verdict, judge_pairs, overall, undecided
 from harness.measuring.membership import tell_members
 from harness.measuring.tail import curve
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.oracle import Card
-from harness.vocabulary.persons import RowNames, person_in_words
+from harness.vocabulary.persons import RowNames
 from harness.vocabulary.plain_numbers import plain_number
-from harness.vocabulary.release import SHARES_ARE_SHOWN
 
 FORMAT = 2  # of report.json
 THRESHOLDS = (1e-3, 10**-2.5, 1e-2, 1e-1)  # v1 §3.4.2 quotes the share above 10^-2.5
@@ -100,8 +99,8 @@ def _compiled(state: AuditState, findings: Sequence[Finding], verdicts: dict[Pai
         "revealed": True,
         "verdict": _plain_verdict(overall(verdicts)),
         "results": results,
-        "notes": _notes(state, results, _context(state)),
-        "assumptions": _assumptions(spec, state, profile, selected, findings),
+        "notes": notes_of(state, results, _context(state)),
+        "assumptions": assumptions_of(spec, state, profile, selected, findings),
         "plan": _as_in_the_journal(spec),
         "plan_digest": plan_digest(spec),
         "oracle": {
@@ -306,143 +305,6 @@ def _membership(findings: Sequence[Finding], claim: Claim) -> Plain | None:
         "points": [asdict(point) for point in told.points],
         "certain": float(np.mean([one.distance > 0 for one in findings])) if exact else None,
     }
-
-
-def _notes(state: AuditState, results: Sequence[Plain], context: JudgingContext) -> list[str]:
-    """What was odd about the oracle and its releases, each once, with the number of persons it was seen at."""
-    assert state.profile is not None
-    at_first = dict.fromkeys(state.profile.notes)
-    for drawn in state.drawn.values():
-        at_first.update(dict.fromkeys(drawn.notes))
-    at_first.update(dict.fromkeys(state.doubts))
-    later = [
-        f"{note} (without {count} of the {context.unit}s)"
-        for note, count in state.notes.items()
-        if note not in at_first
-    ]
-    compared = [in_words(one) for one in proportional_beside_plain(state.spec, results)]
-    if compared:  # somebody reads what it says that nobody may
-        at_first.pop(SHARES_ARE_SHOWN, None)
-    return [*compared, *at_first, *sorted(later), *_uncovered(results, context), *_refuted(state, results, context)]
-
-
-def _uncovered(results: Sequence[Plain], context: JudgingContext) -> list[str]:
-    """How often an adversary had no evidence about a person and fell back on the frequencies of the whole release."""
-    notes = []
-    for result in results:
-        present, absent = (result.get("uncovered", {}).get(side, 0) for side in ("present", "absent"))
-        if present or absent:
-            notes.append(
-                f"{result['adversary']}, {result['secret']}: no released row is evidence about {present} of the "
-                f"{context.unit}s with their own rows in the data, and about {absent} without; the frequencies of the "
-                "whole release were taken instead"
-            )
-    return notes
-
-
-def _refuted(state: AuditState, results: Sequence[Plain], context: JudgingContext) -> list[str]:
-    """A claim of differential privacy that the draws contradict."""
-    losses = [result["privacy_loss"] for result in results if result.get("privacy_loss")]
-    refuted = [loss for loss in losses if loss["refuted"]]
-    rows = {finding.person: finding.rows for finding in state.all_findings()} if refuted else {}
-    return [
-        f"the oracle claims differential privacy with {_noise(loss)}, but "
-        f"{person_in_words(loss['witness'], rows[loss['witness']], context.rows, is_record=context.unit == 'record')} "
-        f"shows at least {loss['at_least']:.3g} ({percent(state.claim.confidence)} confidence)"
-        for loss in refuted
-    ]
-
-
-def _noise(loss: Plain) -> str:
-    delta = f" and noise_delta = {loss['delta']:g}" if loss["delta"] else ""
-    return f"noise_epsilon = {loss['claimed']:g}{delta}"
-
-
-def _assumptions(
-    spec: Mapping[str, Any], state: AuditState, profile: OracleProfile, selected: Selected,
-    findings: Sequence[Finding],
-) -> list[str]:  # fmt: skip
-    """What a reader must grant, or know, before relying on the verdict."""
-    claim, data, unit = Claim(**spec["claim"]), spec["data"], "record"
-    distances = dict.fromkeys(f"{one['name']}: {one['describes']}" for one in spec["divergence"])
-    lines = [_who_infers(profile, selected), *(f"the distance is {one}" for one in distances)]
-    if data["person"] is None:
-        lines.append("every person has one record, and the quasi-identifiers are what the adversary knows")
-    else:
-        unit = "person"
-        lines.append(
-            f"a person is all rows with one {data['person']!r}; she is left out with all of them, and her distance is "
-            "the largest over her rows; the quasi-identifiers are what the adversary knows"
-        )
-    if any(selected.exact):
-        lines.append(
-            f"f answered {REPEATS} equal questions at the beginning and {_repeated(state)} at the end equally and is "
-            "treated as deterministic: distances are then exact; equal answers alone do not prove it"
-        )
-    if not all(selected.exact):
-        lines.append(
-            f"all {len(findings)} intervals hold together with {percent(claim.confidence)} confidence (union bound "
-            f"over {unit}s, adversaries and secrets), and so does each other family of limits: tails, curves, privacy "
-            "losses"
-        )
-        lines.append(
-            f"that the claim holds, or a limit of the largest distance, rests on limits of the worst {unit} alone, "
-            f"each with {percent(claim.confidence)} confidence: only hers can make it wrong"
-        )
-        lines.append(
-            "pairs: both sides were drawn with the same seeds, which leaves each side's law as it is; with delta > 0 a "
-            f"{unit} is accused only of what holds for every pairing of the draws"
-            if profile.coupled
-            else "pairs: both sides were drawn independently, so distances and tails carry f's own noise: compare with "
-            "the floor, and with how far two draws of f(D) lie apart"
-        )
-    blind = spec["blind"] if spec["blind"] is not None else not profile.card.in_process
-    lines.append(
-        f"f was told which {unit} is left out, and is trusted not to use that"
-        if profile.card.keeps_data and not blind
-        else f"f was given D without the {unit} as just another table"
-    )
-    if data["dropped"]:
-        lines.append(
-            f"{data['dropped']} row{'' if data['dropped'] == 1 else 's'} with missing cells "
-            f"{'was' if data['dropped'] == 1 else 'were'} left out, {data['rows']} remain; rows are named as in the "
-            "source"
-        )
-    if spec["budget"] is not None:
-        lines.append(_budget(spec, state, selected, unit))
-    if len(selected.examined) < len(selected.persons):
-        lines.append(
-            f"{len(selected.examined)} {unit}s were examined for all {len(selected.persons)}: the oracle states that "
-            f"the order of rows makes no difference, a permuted table agreed, so equal {unit}s need one examination"
-        )
-    return lines
-
-
-def _budget(spec: Mapping[str, Any], state: AuditState, selected: Selected, unit: str) -> str:
-    """Whom a budget was spent on, and why it was spent no further."""
-    examined, at_random = len(selected.persons), len(selected.random)
-    if examined == spec["data"]["population"]:
-        whom, why = f"all {examined} {unit}s", f"every {unit} had all the draws that the verdict needs or the plan has"
-    else:
-        whom = (
-            f"{at_random} {unit}s at random, fixed before the first answer, and {examined - at_random} of the riskiest"
-        )
-        why = f"what is left buys no further {unit}"
-    if state.is_decided:
-        why = "a violation is proven"
-    return f"the budget of {spec['budget']} calls was for {whom}; it was not spent further because {why}"
-
-
-def _repeated(state: AuditState) -> int:
-    return 0 if state.confirmed is None else state.confirmed.repeated - state.confirmed.different
-
-
-def _who_infers(profile: OracleProfile, selected: Selected) -> str:
-    if profile.card.releases == "predictions":
-        return "f releases predictions itself, and these are compared as they are; no other adversary was tried"
-    names = "; ".join(selected.adversaries)
-    many = "the adversary is" if len(selected.adversaries) == 1 else f"{len(selected.adversaries)} adversaries:"
-    return f"{many} {names}; another may infer more"
 
 
 def _with_few_vectors(findings: Sequence[Finding], groups: Mapping[Pair, Sequence[Finding]]) -> list[Finding]:
