@@ -20,10 +20,12 @@ import oracles
 from harness.analysis.sweep_file import read_sweep
 from harness.auditing.config import OPTIONS, build, read_toml
 from harness.demo import comparison
+from harness.testing.domains import domains_from
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+# Pages whose commands are run, with the files they show.
+TUTORIALS = [*sorted((ROOT / "docs" / "tutorials").glob("*.md")), ROOT / "docs" / "how-to" / "measure-a-release.md"]
 GENERATED = sorted((ROOT / "docs" / "reference").glob("*.md"))
 WITH_SNIPPETS = [page for page in PAGES if page not in (*TUTORIALS, *GENERATED)]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -208,6 +210,10 @@ def headings(page: Path) -> set[str]:
 def test_every_part_of_an_audit_file_on_a_page_can_be_loaded(page: Path, folder: Path) -> None:
     write_modules(page, folder)
     for number, block in enumerate(blocks(page, "toml")):
+        if block.startswith("# schema.toml\n"):
+            (folder / "schema.toml").write_text(block, encoding="utf-8")
+            domains_from(folder / "schema.toml")
+            continue
         missing = {head: rest for head, rest in REST.items() if f"{head}\n" not in f"{uncommented(block)}\n"}
         whole = "\n".join([*(f"{head}\n{rest}" for head, rest in missing.items()), block])
         file = folder / f"audit{number}.toml"
@@ -225,6 +231,9 @@ def uncommented(block: str) -> str:
 def test_the_python_snippets_of_a_page_run_and_print_what_it_quotes(
     page: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for block in blocks(page, "toml"):
+        if block.startswith("# schema.toml\n"):
+            (folder / "schema.toml").write_text(block, encoding="utf-8")
     given: dict[str, Any] = {"anonymize": anonymize, "df": people(), "QUASI": QUASI, "__name__": "__main__"}
     for block in blocks(page, "python"):
         exec(compile(block, named(page), "exec"), given)

@@ -11,16 +11,14 @@ from typing import Any
 
 import pandas as pd
 
-from harness.auditing.config import load_declared_data
 from harness.measuring.one_thread import environment_of_one_thread
 from harness.testing.asking import Budget, Rows, Session
 from harness.testing.claims import Claims
-from harness.testing.domains import Domains, domains_of
+from harness.testing.domains import Domains, domains_from
 from harness.testing.kept_cases import Case, keep, log_in
 from harness.testing.law import Law
 from harness.testing.outcome import CheckReport, LawResult, plain_claims
 from harness.testing.run import LAWS, Check, Reopened, results_of, run_check
-from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, did_you_mean
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.schema import Schema
@@ -52,7 +50,7 @@ def check(
     """
     _check_budget(budget_calls, max_time)
     claims, chosen = Claims.of(claim), [law_named(law) for law in laws]
-    domains = _domains(schema, sample)
+    domains = domains_from(schema, sample)
     with _opened(anonymizer, options or {}, keep_in) as (oracle, reopened):
         session = Session(oracle, domains, Budget(budget_calls, max_time), seed, _runs_here(anonymizer), reopened)
         under_way = Check(session, claims, chosen, seed)
@@ -81,7 +79,7 @@ def check_table(
     keep_in: Path | None = None,
 ) -> LawResult:
     """Try one law on one table: what a test does with a table that broke it once."""
-    domains, chosen = _domains(schema, sample), law_named(law)
+    domains, chosen = domains_from(schema, sample), law_named(law)
     rows = _rows(table, domains)
     with _opened(anonymizer, options or {}, keep_in) as (oracle, reopened):
         session = Session(oracle, domains, Budget(CALLS, SECONDS), seed, _runs_here(anonymizer), reopened)
@@ -108,19 +106,6 @@ def _runs_here(anonymizer: Anonymizer) -> bool:
 def _check_budget(calls: int, seconds: float) -> None:
     if calls < 1 or not seconds > 0:
         raise InputError(f"a check needs at least one call and some time, not {calls} calls and {seconds} s")
-
-
-def _domains(schema: Schema | str | Path, sample: pd.DataFrame | None) -> Domains:
-    if isinstance(schema, Schema):
-        return domains_of(schema, sample)
-    declared, data = load_declared_data(schema)
-    if sample is None and "path" in data:
-        real = Dataset.from_file(Path(schema).parent / data["path"], declared, data.get("missing", "drop"))
-        sample = real.table.to_frame()
-    try:
-        return domains_of(declared, sample)
-    except InputError as error:
-        raise error.within(str(schema)) from None
 
 
 def _rows(table: pd.DataFrame | Rows, domains: Domains) -> Rows:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from harness.auditing.config import load_declared_data
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.schema import Column, Schema
@@ -82,6 +84,20 @@ def _raws(column: Column, cells: Mapping[Any, None]) -> tuple[Any, ...]:
     """The raw values that cells of a column have, as its readings know them."""
     untyped = column.untyped([str(cell) for cell in cells])
     return tuple(dict.fromkeys(untyped.raw(cell) for cell in cells if cell is not None and cell == cell))
+
+
+def domains_from(schema: Schema | str | Path, sample: pd.DataFrame | None = None) -> Domains:
+    """The same of a schema, or of a file with the section [data] of an audit.toml, whose `path` is then the sample."""
+    if isinstance(schema, Schema):
+        return domains_of(schema, sample)
+    declared, data = load_declared_data(schema)
+    if sample is None and "path" in data:
+        real = Dataset.from_file(Path(schema).parent / data["path"], declared, data.get("missing", "drop"))
+        sample = real.table.to_frame()
+    try:
+        return domains_of(declared, sample)
+    except InputError as error:
+        raise error.within(str(schema)) from None
 
 
 def domains_of(schema: Schema, sample: pd.DataFrame | None = None) -> Domains:

@@ -7,12 +7,13 @@ learnt column by column from a sample of real rows, none of which is ever repeat
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from hypothesis import strategies as st
 
-from harness.testing.domains import Cell, Domain, Domains, domains_of
+from harness.testing.domains import Cell, Domain, Domains, domains_from
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.hierarchy import ROOT, Hierarchy
 from harness.vocabulary.schema import Schema
@@ -22,15 +23,15 @@ UNUSUAL = ("ß", "Zoë Ω", "日本", "👩‍🔬", "a,b", 'a"b', "a;b", "a b")
 
 
 def tables(
-    schema: Schema, *, sample: pd.DataFrame | None = None, min_rows: int = 1, max_rows: int = 30
+    schema: Schema | str | Path, *, sample: pd.DataFrame | None = None, min_rows: int = 1, max_rows: int = 30
 ) -> st.SearchStrategy[pd.DataFrame]:
     """Data frames with the schema's columns, as an anonymizer is given them."""
-    domains = domains_of(schema, sample)
+    domains = domains_from(schema, sample)
     return rows(domains, min_rows=min_rows, max_rows=max_rows).map(domains.frame)
 
 
 def neighbours(
-    schema: Schema, *, sample: pd.DataFrame | None = None, min_rows: int = 2, max_rows: int = 30
+    schema: Schema | str | Path, *, sample: pd.DataFrame | None = None, min_rows: int = 2, max_rows: int = 30
 ) -> st.SearchStrategy[tuple[pd.DataFrame, pd.DataFrame, int]]:
     """A table, the same table without one of its rows, and which row that is."""
     if min_rows < 2:

@@ -166,6 +166,17 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "KEY.pem -pubout -out PUBLIC.pem`. Sign with the first, verify with the second.",
     ),
     ErrorCode(
+        "E221", "An audit.toml cannot be proposed", InputError, ("harness.cli.initializing", "harness.initializing"),
+        "`harness init` found no column that can be sensitive or known, a column that was named is not in the data, or "
+        "the file to write exists already.",
+        "Say with `--sensitive` and `--quasi` which columns to take, with `-o` or `--force` where to write.",
+    ),
+    ErrorCode(
+        "E222", "The demo cannot be shown like this", InputError, ("harness.demo",),
+        "`harness demo` was asked for fewer people than can be anonymized in groups.",
+        "Give `--people` a number of at least 20, or leave it out.",
+    ),
+    ErrorCode(
         "E225", "A release cannot be measured", InputError, ("harness.measuring.metrics",),
         "The released table lacks a declared column, has no rows, or holds a cell that cannot be read or a sensitive "
         "value that is not declared; or a discrimination rate is asked for a value that no row has.",
@@ -204,17 +215,6 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "audit (claim, data, adversaries), its key is missing or another one, or the finding to accept is not there.",
         "`harness baseline compare` prints the names of findings. Save a new baseline where the audit itself changed, "
         "and review the difference.",
-    ),
-    ErrorCode(
-        "E222", "The demo cannot be shown like this", InputError, ("harness.demo",),
-        "`harness demo` was asked for fewer people than can be anonymized in groups.",
-        "Give `--people` a number of at least 20, or leave it out.",
-    ),
-    ErrorCode(
-        "E221", "An audit.toml cannot be proposed", InputError, ("harness.cli.initializing", "harness.initializing"),
-        "`harness init` found no column that can be sensitive or known, a column that was named is not in the data, or "
-        "the file to write exists already.",
-        "Say with `--sensitive` and `--quasi` which columns to take, with `-o` or `--force` where to write.",
     ),
     ErrorCode(
         "E300", "The oracle failed", OracleError, ANYWHERE,
