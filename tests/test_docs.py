@@ -236,7 +236,7 @@ def test_the_python_snippets_of_a_page_run_and_print_what_it_quotes(
             (folder / "schema.toml").write_text(block, encoding="utf-8")
     given: dict[str, Any] = {"anonymize": anonymize, "df": people(), "QUASI": QUASI, "__name__": "__main__"}
     for block in blocks(page, "python"):
-        exec(compile(block, named(page), "exec"), given)
+        exec(compile(block, f"<{named(page)}>", "exec"), given)  # no file: a page is no source
     for name, test in list(given.items()):
         if name.startswith("test_"):
             fixtures = {"audit": harness.audit}
