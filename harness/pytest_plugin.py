@@ -146,7 +146,7 @@ def _explain(item: pytest.Item, error: Exception) -> None:
     for one in item.stash[AUDITED]:
         if one.report.verdict.outcome != "holds":
             error.add_note(f"{one.report.verdict.outcome.name} in {one.name}")
-            error.add_note(failure(one.report.plain, reveal=one.reveal))
+            error.add_note(failure(one.report.complete or one.report.plain, reveal=one.reveal))
     error.add_note(f"  repeat     {_repeat(item)}")
 
 

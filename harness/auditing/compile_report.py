@@ -61,7 +61,9 @@ def compile_unfinished(state: AuditState) -> Plain:
     judged = judge_pairs(findings, state.claim, _context(state))
     reason = f"interrupted: {examined} of {of} {unit}s examined, no verdict; run the same command again to continue"
     verdicts = {pair: undecided(verdict, reason) for pair, verdict in judged.items()}
-    return {**_compiled(state, findings, verdicts), "unfinished": {"examined": examined, "of": of}}
+    report = _compiled(state, findings, verdicts)
+    so_far = {"persons": len({one.person for one in findings}), "examined": examined}
+    return {**report, "selection": {**report["selection"], **so_far}, "unfinished": {"examined": examined, "of": of}}
 
 
 def _context(state: AuditState) -> JudgingContext:

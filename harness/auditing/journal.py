@@ -67,6 +67,12 @@ class Journal:
         if not self.entries:
             self.append(owner)
             self.sync()
+        elif self.entries[0] != owner and len(self.entries) == 1:  # nothing was measured: it begins anew
+            self._file.truncate(0)
+            self._file.seek(0)
+            self._chain = START
+            self.append(owner)
+            self.sync()
         elif self.entries[0] != owner:
             raise JournalError(
                 f"{self.path}: this journal belongs to another audit ({_what_differs(self.entries[0], owner)}); "

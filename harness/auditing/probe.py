@@ -24,7 +24,7 @@ from harness.auditing.plan import Plan
 from harness.measuring.estimate import permutation_test
 from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import OracleError
+from harness.vocabulary.errors import OracleError, OtherOracleError
 from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.table import Table
@@ -115,7 +115,7 @@ def probe_calls(profile: OracleProfile) -> int:
 def recognise(plan: Plan, oracle: Oracle, profile: OracleProfile) -> None:
     """Before an audit goes on: where equal questions get equal answers, the first one must get its first answer."""
     if profile.coupled and _answer(oracle, _first_ask(plan, oracle.card)).digest != profile.first:
-        raise OracleError(
+        raise OtherOracleError(
             f"oracle {profile.card.name!r}: the first question now gets another answer than when this audit began; "
             "it is not the same oracle any more. Begin anew with another --out"
         )

@@ -93,6 +93,7 @@ class _Run:
         self.shared = audit.shared or audit.oracle
         self.journal, self.state = journal, state
         self.has_asked = False  # about persons, in this run
+        self.resumes = False  # an earlier run is continued, and nothing was added to it yet
         self.latest: Examination | None = None
         self.seconds_of_draw: float | None = None  # that one worker takes for one draw of one person; None: not known
         self.store = DrawStore(None if journal is None else journal.path.parent)
@@ -106,7 +107,7 @@ class _Run:
             yield self._record(Probed(probe(self.plan, self.oracle)))
         else:  # an audit that goes on, or has come to its end, must find the oracle that it began with
             recognise(self.plan, self.oracle, self.profile)
-            yield self._record(Resumed())
+            self.resumes = True
         yield from self._select()
         yield from self._examine(self.selected.looks[0], self.selected.examined)
         yield from self._look_further()
@@ -117,6 +118,9 @@ class _Run:
             yield from self._close()
 
     def _record(self, event: Event) -> Event:
+        if self.resumes:  # only now: a finished audit that is run again stays as it is, and so does its signature
+            self.resumes = False
+            self._record(Resumed())
         if self.journal is not None:
             self.journal.append(to_entry(event))
         self.state.add(event)

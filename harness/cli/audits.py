@@ -27,7 +27,7 @@ from harness.render.outcomes import outcomes_of_report
 from harness.render.text import counted
 from harness.report import Report
 from harness.signing.keys import load_verifying_key
-from harness.vocabulary.errors import HarnessError, InputError, JournalError
+from harness.vocabulary.errors import HarnessError, InputError, JournalError, OtherOracleError
 from harness.vocabulary.oracle import Oracle
 
 
@@ -80,7 +80,7 @@ def run(chosen: argparse.Namespace) -> int:
             statements=file.statements,
         )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
-        if not isinstance(error, JournalError):  # which refuses just that
+        if not isinstance(error, JournalError | OtherOracleError):  # which refuse just that
             _tell_what_is_kept(chosen.file, out)
         raise
     shown = report.to_json() if chosen.json else coloured(report.summary(), sys.stdout) + "\n"

@@ -194,4 +194,5 @@ def _tell_result(file: Path, draft: Draft) -> None:
     marked = sum(DECIDE in line for line in text.splitlines()[1:])
     quasi = ", ".join(guess.name for guess in draft.quasi[:6]) + (", …" if len(draft.quasi) > 6 else "")
     tell(f"{file} written: {draft.sensitive} is sensitive ({draft.sensitive_was}), known are {quasi}")
-    tell(f"{marked} lines marked {DECIDE} want your decision. Then: harness plan {file}")
+    lines = "1 line marked" if marked == 1 else f"{marked} lines marked"
+    tell(f"{lines} {DECIDE}: your decision. Then: harness plan {file}")

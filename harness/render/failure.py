@@ -53,7 +53,7 @@ def _distance(finding: Plain) -> str:
 
 def _predictions(report: Plain, finding: Plain, reveal: bool) -> dict[str, str]:
     if not finding["present"]:
-        return {"with": "left out of a large report", "without": "left out of a large report"}
+        return {"with": "not in this report", "without": "not in this report"}
     present, absent = ([float(number) for number in finding[side]] for side in ("present", "absent"))
     order = sorted(range(len(present)), key=lambda value: (-abs(present[value] - absent[value]), value))
     values = next(one["values"] for one in report["plan"]["secrets"] if one["name"] == finding["secret"])

@@ -180,7 +180,7 @@ def _by_tail(report: Plain, result: Plain) -> bool:
 
 
 def _listed(names: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(names) - most} more columns" if len(names) > most else ""
+    more = f" and {counted(len(names) - most, 'more column')}" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 

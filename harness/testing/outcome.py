@@ -95,10 +95,14 @@ class CheckReport:
 
 
 def as_test(law: Law, claims: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """A test with the table that broke the law, ready to be pasted; it names f and its schema as `f` and `SCHEMA`."""
+    """A test with the table that broke the law, to be pasted where `f` and its schema `SCHEMA` are known."""
     table = {name: [row[name] for row in rows] for name in rows[0]}
     return "\n".join(
         [
+            "import pandas as pd",
+            "from harness.testing import check_table",
+            "",
+            "# f is the anonymizer, SCHEMA its harness.Schema or the name of a schema.toml",
             f"def test_{law.name.replace('-', '_')}() -> None:",
             f"    table = pd.DataFrame({table!r})",
             f"    check_table(f, SCHEMA, table, {law.name!r}, {dict(claims)!r}).require()",

@@ -25,7 +25,7 @@ def _answers(session: Session, claims: Claims, rows: Rows) -> str | None:
     trial = session.trial(rows)
     if trial.answer.error is None or (_may_refuse(session, claims, trial) and trial.answer.kind not in CRASHES):
         return None
-    return f"{len(rows)} rows were refused: {trial.answer.error}"
+    return f"a table of {len(rows)} {'row' if len(rows) == 1 else 'rows'} was refused: {trial.answer.error}"
 
 
 def _may_refuse(session: Session, claims: Claims, trial: Trial) -> bool:
@@ -130,7 +130,8 @@ def _has_k(session: Session, claims: Claims, rows: Rows) -> str | None:
     sizes = np.bincount(trial.classes, weights=trial.weights)
     for row in np.flatnonzero(~trial.suppressed):
         if sizes[trial.classes[row]] < claims.k - 1e-6:
-            return f"the class of ({trial.printed(int(row))}) has {sizes[trial.classes[row]]:g} rows; k = {claims.k}"
+            people = f"{sizes[trial.classes[row]]:g} of at least k = {claims.k} rows"
+            return f"the class of the released row ({trial.printed(int(row))}) has {people}"
     return None
 
 

@@ -6,6 +6,7 @@ HarnessError
 └── OracleError      the oracle failed, or said something unusable      exit code 3
     ├── FailedError  the anonymizer itself failed on a question: its code raised something, or its process ended
     │   └── RaisedError
+    ├── OtherOracleError  not the oracle that the audit began with
     └── ReleaseError a reply arrived, but cannot be read as a release
 
 A broken claim is a Verdict, never an exception.
@@ -83,6 +84,10 @@ def _as_it_was(kind: type[RaisedError], args: tuple[Any, ...], attributes: dict[
     error.args = args
     error.__dict__.update(attributes)
     return error
+
+
+class OtherOracleError(OracleError):
+    """The oracle is not the one that an audit began with, so that the audit cannot go on."""
 
 
 class ReleaseError(OracleError):
