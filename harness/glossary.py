@@ -123,7 +123,7 @@ TERMS: tuple[Term, ...] = (
         "class size",
         "How many rows of f(D) cover everything that an adversary knows about a person. A person in a small class is "
         "hidden among few. The report draws distances against it.",
-        aliases=("class sizes", "equivalence class"),
+        aliases=("class sizes",),
         see="how-to/read-a-report.md",
     ),
     Term(

@@ -26,3 +26,10 @@ def audit(f: Any, data: pd.DataFrame | None = None, **options: Any) -> harness.R
     """An audit of that table, or of another, with a claim that the options may change."""
     people = table() if data is None else data
     return harness.audit(f, people, **{"quasi": QUASI, "sensitive": "ill", "epsilon": 0.1, **options})
+
+
+def values_of(report: harness.Report) -> list[str]:
+    """The values of the first secret in the order of the predictions; report.json has them sorted."""
+    assert report.complete is not None, "an audit that was made here"
+    values: list[str] = report.complete["plan"]["secrets"][0]["values"]
+    return values

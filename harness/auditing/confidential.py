@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.vocabulary.release import without_vendor_text
@@ -29,10 +29,16 @@ def withheld(complete: Mapping[str, Any]) -> Plain:
     return {
         **complete,
         "revealed": False,
-        "notes": list(dict.fromkeys(map(without_vendor_text, complete["notes"]))),
+        "notes": _without_vendor_texts(complete["notes"]),
+        "release": complete["release"]
+        and {**complete["release"], "notes": _without_vendor_texts(complete["release"]["notes"])},
         "plan": with_sorted_values(complete["plan"]),
         "findings": [{**finding, **dict.fromkeys(OF_A_PERSON)} for finding in complete["findings"]],
     }
+
+
+def _without_vendor_texts(notes: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(map(without_vendor_text, notes)))
 
 
 def with_sorted_values(plan: Mapping[str, Any]) -> Plain:

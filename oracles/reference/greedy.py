@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import InputError, OracleError
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
@@ -48,7 +48,10 @@ class Greedy:
         return Card(f"greedy({shown})", version="1", randomized=False, keeps_data=True)
 
     def answer(self, ask: Ask) -> Iterable[Table]:
-        return [self._release(ask.data, ask.drop)] * ask.draws
+        try:
+            return [self._release(ask.data, ask.drop)] * ask.draws
+        except InputError as error:  # asked as an oracle, it refuses a question
+            raise OracleError(str(error)) from None
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -139,7 +139,7 @@ def test_the_command_compares_folders_and_says_what_it_found(
         audit(Mondrian(k=k), people, out=folder)
     assert main(["compare", *folders]) == 0
     page = capsys.readouterr().out
-    assert page.startswith("WORSE: ")
+    assert page.startswith("WORSE:")
     assert "worse   row label " in page
     assert main(["compare", *folders, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["overall"] == "worse"

@@ -10,7 +10,7 @@ import pytest
 import harness
 from harness.measuring.divergence import FromFormula, divergence_named
 from tests.anonymizers import chunks, jittered
-from tests.small_audits import audit, table
+from tests.small_audits import audit, table, values_of
 
 DISTANCES: list[Any] = [
     "sum", "half", "total-variation", "quarter", "kl", "max-divergence", "hellinger", "jensen-shannon",
@@ -21,7 +21,7 @@ DISTANCES: list[Any] = [
 @pytest.mark.parametrize("distance", DISTANCES, ids=str)
 def test_an_exact_distance_is_that_of_the_two_predictions(distance: Any) -> None:
     report = audit(chunks, distance=distance)
-    labels = report.plain["plan"]["secrets"][0]["values"]
+    labels = values_of(report)
     ground = None
     name = distance
     if isinstance(distance, dict):

@@ -125,7 +125,7 @@ def test_a_users_own_parts_enter_by_name(tmp_path: Path, monkeypatch: pytest.Mon
         distance="own_parts:distance",
         out=tmp_path / "kept",
     )
-    assert recompile(tmp_path / "kept" / "journal.jsonl") == own.plain
+    assert recompile(tmp_path / "kept" / "journal.jsonl") == own.complete
     ours = audit(chunks, encoder="bounds-hot", model=Bernoulli(alpha=0.5), distance="half")
     assert own.findings == ours.findings
     assert encoder_named("bounds-hot").name in own.verdict.adversary

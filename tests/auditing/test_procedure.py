@@ -21,7 +21,7 @@ from harness.vocabulary.table import Table
 from oracles import as_oracle
 from tests import naive
 from tests.anonymizers import chunks, jittered, suppressing
-from tests.small_audits import QUASI, audit, table
+from tests.small_audits import QUASI, audit, table, values_of
 
 
 def test_distances_are_those_of_the_naive_pipeline() -> None:
@@ -107,7 +107,7 @@ def test_predictions_pass_straight_through() -> None:
     data = table(10)
     report = audit(Predictor(), data)
     shares = data["ill"].value_counts(normalize=True)
-    labels = report.plain["plan"]["secrets"][0]["values"]
+    labels = values_of(report)
     assert report.findings[0].present == pytest.approx([shares[label] for label in labels])
 
 
@@ -168,8 +168,8 @@ def measured(events: Iterable[Event]) -> list[Examined]:
 def test_the_stream_holds_every_event_of_an_audit_in_order() -> None:
     events = list(Audit(plan(), as_oracle(chunks)).events())
     names = [event.name for event in events]
-    assert names[:3] == ["probed", "selected", "drawn"]
-    assert names[3:-4] == ["examined"] * 30
+    assert names[:4] == ["probed", "selected", "drawn", "described"]
+    assert names[4:-4] == ["examined"] * 30
     assert names[-4:] == ["baselines", "class_sizes", "confirmed", "closed"]
 
 

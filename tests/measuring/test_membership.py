@@ -14,7 +14,7 @@ from harness.cli import main
 from harness.measuring.membership import tell_members
 from harness.report import Report
 from oracles.reference import Laplace, Mondrian
-from tests.small_audits import audit, table
+from tests.small_audits import audit, table, values_of
 
 SCORES = st.lists(st.tuples(*[st.integers(0, 5)] * 2), min_size=2, max_size=40)  # few values: many ties
 
@@ -89,7 +89,7 @@ def test_a_report_scores_each_person_by_the_confidence_in_her_true_value() -> No
     """Against a second reading of the report: predictions of both sides at the value that the data has."""
     people = table(40)
     report = audit(Mondrian(k=3), people)
-    values = report.plain["plan"]["secrets"][0]["values"]
+    values = values_of(report)
     scores = [
         [getattr(finding, side)[values.index(people["ill"][finding.person])] for side in ("present", "absent")]
         for finding in report.findings

@@ -115,5 +115,8 @@ def hostile(plain: Plain, text: str = HOSTILE) -> Plain:
     plain["oracle"]["card"].update(name=renamed("oracle"), version=renamed("1"))
     plain["notes"] = [renamed("note"), f"the oracle says: {text}"]
     plain["assumptions"] = [renamed(one) for one in plain["assumptions"]]
-    plain["release"] = {text: {"classes": 3, "mean": 0.25, "words": [text, None, True]}}
+    if release := plain["release"]:
+        for part in ("secrets", "columns"):
+            release[part] = {renamed(name): value for name, value in release[part].items()}
+        release["notes"] = [renamed("note of the release")]
     return plain
