@@ -66,7 +66,7 @@ def _losses(metrics: Plain) -> Iterator[str]:
     yield "information loss"
     for key, name in (("lost_leaves", "lost leaves"), ("normalized_certainty_penalty", "certainty penalty")):
         mean = metrics[f"mean_{key}"]
-        yield _line(f"  {name}", metrics[key], "" if mean is None else f"{mean:.4g} for each cell (0: none, 1: all)")
+        yield _line(f"  {name}", metrics[key], "" if mean is None else f"{mean:.4g} for each cell (0: nothing, 1: all)")
     outside = metrics["outside"]
     words = (
         ""
