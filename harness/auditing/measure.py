@@ -40,6 +40,7 @@ FEW_DIFFERENT = 0.6  # of the draws: if each were sent twice, half of them would
 COPIES = 1e-7  # draws that repeat each other so much by chance are taken for copies
 FEWEST_TO_COMPARE = 20  # draws, of pairs of equal and of different seeds
 AS_FAR = 0.8  # equal seeds do not make draws alike if they lie this part of what different ones do apart
+GENEROUS = 3  # times the draws that one look of the same length would need
 LOOKS_TO_COME = 10  # times the draws of a look that a potential may need to prove a violation
 
 RowKey = tuple[int, int, int, int]  # person, number of the adversary, of the secret, place of the row among hers
@@ -192,17 +193,22 @@ def are_unpaired(divergence: Divergence, sides: Sides, apart: Floats) -> bool:
 
 
 def _draws_needed(plan: Plan, estimate: Estimate, apart: Floats, alpha: float) -> int | None:
-    """About how many draws would settle the row, by its distance or by its tail; None when settled."""
-    claim = plan.claim
+    """About how many draws would settle the row, by its distance or by its tail; None when settled.
+
+    Of an adaptive audit it is how many there may be: a generous number costs nothing, since nobody is drawn longer than
+    she needs, and its error is spread over several looks.
+    """
+    claim, generous = plan.claim, GENEROUS if plan.adaptive else 1
     if claim.delta == 0:
         settled = estimate.upper < claim.epsilon or estimate.lower >= claim.epsilon
-        return None if settled else draws_needed(estimate, claim.epsilon, alpha)
+        needed = None if settled else draws_needed(estimate, claim.epsilon, alpha)
+        return None if needed is None else generous * needed
     often = smallest_delta(apart, claim.epsilon, alpha)
     gap = claim.delta - often.value
     if often.upper <= claim.delta or often.lower > claim.delta or gap == 0:
         return None
     width = often.upper - often.value if gap > 0 else often.value - often.lower
-    return math.ceil(len(apart) * (width / gap) ** 2)  # limits close in as one over the root of the draws
+    return math.ceil(generous * len(apart) * (width / gap) ** 2)  # limits close in as one over the root of the draws
 
 
 def bets_on_pairs(divergence: Divergence, epsilon: float) -> bool:
