@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -132,7 +133,7 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-class Display:
+class Display(ABC):
     """What shows progress, also while the next event is waited for: in a thread that `show_waiting` is called by."""
 
     def __init__(self, progress: Progress) -> None:
@@ -150,17 +151,17 @@ class Display:
             with self._lock, suppress(OSError):  # nobody may be there to read it
                 self.show_waiting()
 
+    @abstractmethod
     def show(self) -> None:
         """After an event."""
-        raise NotImplementedError
 
+    @abstractmethod
     def show_waiting(self) -> None:
         """While no event comes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def seconds_until_due(self) -> float:
         """How long to wait for an event before `show_waiting`."""
-        raise NotImplementedError
 
     def __exit__(self, *_: object) -> None:
         self._end.set()
