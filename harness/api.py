@@ -24,7 +24,7 @@ from harness.auditing.compile_certificate import to_text as certificate_text
 from harness.auditing.config import AuditFile, bind, choose_adversaries, loaded
 from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY, write_text
 from harness.auditing.journal import Journal
-from harness.auditing.journal_facts import gather_facts
+from harness.auditing.journal_facts import dated_as_issued, gather_facts
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
@@ -270,17 +270,19 @@ def description_of_run(started: float, oracle: Oracle) -> dict[str, Any]:
 def write_report(report: Report, out: Path, statements: Mapping[str, Any], *, reveal: bool) -> Report:
     """report.json, summary.txt, run.json with what differs from run to run, the test report, and the page of them all.
 
-    Returns the report with its test report beside it.
+    Returns the report with its test report beside it. A finished audit that was run again keeps its dates, and so its
+    signature.
     """
+    issued = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = gather_facts(out / JOURNAL, report.plain, report.to_json(), report.run or {}, statements, issued)
+    facts = dated_as_issued(out / CERTIFICATE, report.plain, facts)
+    report = replace(report, run=dict(facts.run), certificate=compile_certificate(report.plain, facts))
     write_text(out / REPORT, report.to_json())
     write_text(out / SUMMARY, report.summary() + "\n")
     write_text(out / RUN, json.dumps(report.run, indent=1) + "\n")
-    issued = datetime.now(UTC).isoformat(timespec="seconds")
-    facts = gather_facts(out / JOURNAL, report.plain, report.to_json(), report.run or {}, statements, issued)
-    issued_report = replace(report, certificate=compile_certificate(report.plain, facts))
-    write_text(out / CERTIFICATE, certificate_text(issued_report.certificate or {}))
-    write_text(out / PAGE, issued_report.render("html", reveal=reveal))
-    return issued_report
+    write_text(out / CERTIFICATE, certificate_text(report.certificate or {}))
+    write_text(out / PAGE, report.render("html", reveal=reveal))
+    return report
 
 
 def versions() -> dict[str, str]:

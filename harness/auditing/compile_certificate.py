@@ -37,6 +37,7 @@ from harness.auditing.plan import Claim
 from harness.vocabulary.release import without_vendor_text
 
 FORMAT = 1  # of certificate.json
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # by a rewritten one
 LONGEST_NAME = 200  # letters of what a vendor calls its product
 
 Plain = dict[str, Any]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.auditing.compile_certificate import Facts
+from harness.auditing.compile_certificate import MALFORMED, Facts, compile_certificate, facts_of, to_text
 from harness.auditing.journal import Entry, linked_entries
 
 
@@ -31,6 +33,17 @@ def gather_facts(
         report=hashlib.sha256(text.encode()).hexdigest(),
         witness=_link_of(lines, report["verdict"]["witness"]),
     )
+
+
+def dated_as_issued(path: Path, report: Mapping[str, Any], facts: Facts) -> Facts:
+    """The facts with dates and run of the certificate in a file, if it differs from the new one in nothing else."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        before = replace(facts_of(json.loads(text), facts), statements=facts.statements)
+        same = to_text(compile_certificate(report, before)) == text
+    except (OSError, *MALFORMED):
+        return facts  # none is there, or a damaged one: it is issued now
+    return before if same else facts
 
 
 def _link_of(lines: Sequence[tuple[str, Entry]], person: int) -> str:

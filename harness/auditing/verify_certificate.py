@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.auditing.compile_certificate import compile_certificate, facts_of, to_text
+from harness.auditing.compile_certificate import MALFORMED, compile_certificate, facts_of, to_text
 from harness.auditing.journal_facts import gather_facts
 from harness.auditing.plain_differences import plain_differences
 from harness.auditing.verify import differing_leaves
 from harness.vocabulary.errors import JournalError
 
 Plain = dict[str, Any]
-MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # of a file that somebody rewrote
 
 
 def require_certificate(path: Path, journal: Path, report: Mapping[str, Any], report_text: str) -> Plain:
@@ -34,7 +33,7 @@ def require_certificate(path: Path, journal: Path, report: Mapping[str, Any], re
         raise error.within(str(path)) from None
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
-    except (*MALFORMED, RecursionError) as error:
+    except MALFORMED as error:
         raise JournalError(f"{path}: cannot be read as a certificate: {type(error).__name__}: {error}") from None
     _require_checksums(path, certificate, proven)
     if different:

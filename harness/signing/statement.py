@@ -72,9 +72,9 @@ def require_statement(payload: bytes, folder: Path, report: Mapping[str, Any]) -
         raise JournalError(f"the signature does not name {unnamed[0]}")
     if PAGE not in subjects and (folder / PAGE).exists():
         raise JournalError(f"{PAGE} is in the folder, but was not signed")
-    for name, digest in subjects.items():
-        if name != PLAN:
-            _require_file(folder / name, digest)
+    for name in SIGNED:  # the journal first: whatever changes it changes the files that are made from it
+        if name in subjects:
+            _require_file(folder / name, subjects[name])
     expected = json.loads(serialized(statement_of(folder, report)))
     for found in plain_differences(signed, expected):
         raise JournalError(f"{found.place} is {found.one!r:.80}, but the folder gives {found.other!r:.80}")

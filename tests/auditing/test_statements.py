@@ -1,5 +1,6 @@
 """The [evidence] section of audit.toml: what it may say, and what each mistake is told."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 import harness
 from harness.auditing.config import load
+from harness.cli import main
 
 FILE = """
 [data]
@@ -109,3 +111,19 @@ def test_statements_are_no_part_of_what_an_audit_is(tmp_path: Path) -> None:
     before = load(tmp_path / "audit.toml").plan.digest
     statements(tmp_path, ALL)
     assert load(tmp_path / "audit.toml").plan.digest == before
+
+
+def test_running_a_finished_audit_again_issues_another_test_report_only_if_it_says_something_else(
+    tmp_path: Path,
+) -> None:
+    def certificate(section: str) -> dict[str, Any]:
+        statements(tmp_path, section)
+        assert main(["run", str(tmp_path / "audit.toml"), "--out", str(tmp_path / "audit"), "--quiet"]) in (0, 1)
+        content: dict[str, Any] = json.loads((tmp_path / "audit" / "certificate.json").read_text())
+        return content
+
+    first = certificate("[evidence]\nauditor = 'One'")
+    assert certificate("[evidence]\nauditor = 'One'") == first
+    second = certificate("[evidence]\nauditor = 'Two'")
+    assert second["parties"]["auditor"] == "Two"
+    assert certificate("[evidence]\nauditor = 'Two'") == second

@@ -197,10 +197,13 @@ def test_what_cannot_be_signed_says_why(root: Path, capsys: pytest.CaptureFixtur
     assert "only a finished audit can be signed" in sign()
 
 
-def test_running_a_signed_audit_again_says_that_the_signature_is_old(root: Path) -> None:
-    """The journal says that it went on, so it is another file."""
+def test_running_a_finished_audit_again_keeps_its_dates_and_its_signature(root: Path) -> None:
+    written = {path.name: path.read_bytes() for path in (root / "audit").iterdir()}
+    with open(root / "audit" / "run.json", "w") as file:
+        file.write("{}")  # what was damaged is written again
     audit(chunks, out=root / "audit")
-    refused(root, "journal.jsonl is not the file that was signed")
+    assert {path.name: path.read_bytes() for path in (root / "audit").iterdir()} == written
+    check_folder(root / "audit", load_verifying_key(root / "key.public.pem"))
 
 
 def test_the_signature_is_private_and_stable(original: Path) -> None:
