@@ -22,6 +22,7 @@ import pandas as pd
 from harness.auditing.compile_certificate import compile_certificate
 from harness.auditing.compile_certificate import to_text as certificate_text
 from harness.auditing.config import AuditFile, bind, choose_adversaries, loaded
+from harness.auditing.failures import checked_most
 from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY, write_text
 from harness.auditing.journal import Journal
 from harness.auditing.journal_facts import dated_as_issued, gather_facts
@@ -77,9 +78,12 @@ def audit(
     suppressed: str | Sequence[str] | None = None,
     blind: bool | None = None,
     workers: int | str = 1,
+    timeout: float | None = None,  # seconds that one call may take (None: 300); of a callable, in worker processes
     out: str | Path | None = None,  # folder to keep everything in, and to continue in after an interruption
     progress: bool | None = None,  # on standard error: a bar, or lines without a terminal (None: only on one)
     reveal: bool = False,  # show raw records in the summary, and in the files what was inferred about each person
+    max_failures: int | None = None,  # persons that f may fail on (None: any number, while others can be measured)
+    retry_failed: bool = False,  # with `out`: ask again about those whom an earlier call could not measure
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
 
@@ -112,8 +116,11 @@ def audit(
     folder = Path(out) if out is not None else None
     source = {"address": anonymizer, "options": {}} if isinstance(anonymizer, str) else None
     with oracle_log(folder) as log:
-        oracle = as_oracle(anonymizer, child_settings(log))
-        return run_audit(plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal)
+        oracle = as_oracle(anonymizer, child_settings(log), timeout)
+        return run_audit(
+            plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal,
+            max_failures=max_failures, retry_failed=retry_failed,
+        )  # fmt: skip
 
 
 @contextmanager
@@ -190,6 +197,8 @@ def run_audit(
     reveal: bool = False,
     statements: Mapping[str, Any] | None = None,  # of the auditor, for the test report
     shared: Oracle | None = None,
+    max_failures: int | None = None,
+    retry_failed: bool = False,
 ) -> Report:
     """Run an audit to its end and close the oracle, also after an error.
 
@@ -199,13 +208,15 @@ def run_audit(
     started = time.time()
     records = RawRecords(plan.data) if reveal else None
     with closing(oracle):
-        executor = choose_executor(workers, in_process=oracle.card.in_process)
+        call_seconds = getattr(oracle, "call_seconds", None)  # of a callable, which cannot end itself
+        executor = choose_executor(workers, in_process=oracle.card.in_process, call_seconds=call_seconds)
         journal = open_journal(plan, oracle, out, source)
         with journal or nullcontext():
             watch = progress if callable(progress) else watcher(sys.stderr.isatty() if progress is None else progress)
             known = len(journal.entries) if journal is not None else 0
             state = AuditState(plan.spec())
-            for _ in watch(Audit(plan, oracle, executor, shared).events(journal, state), known):
+            happening = Audit(plan, oracle, executor, shared, checked_most(max_failures), retry_failed)
+            for _ in watch(happening.events(journal, state), known):
                 pass  # the audit happens while its events are taken
     report = Report.of(state, records)
     if out is not None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from tqdm import tqdm
 
-from harness.auditing.events import Event, Examined, Selected
+from harness.auditing.events import Event, Examined, Failed, Selected
 
 QUIET_SECONDS = 30.0  # without a terminal: no longer without a line
 STEP, STEP_SECONDS = 0.05, 5.0  # a line also after this share of the records, but not sooner than so many seconds
@@ -63,6 +63,7 @@ class Progress:
     worst: float = 0.0
     look: int = 1
     seen: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)  # of them, who could not be measured
 
     def add(self, event: Event, *, is_new: bool) -> None:
         if isinstance(event, Selected):
@@ -71,6 +72,10 @@ class Progress:
             self.worst = max([self.worst, *(measurement.distance for measurement in event.measurements)])
             self.look = event.look
             self.seen.add(event.person)
+            self.failed.discard(event.person)
+        elif isinstance(event, Failed):
+            self.seen.add(event.person)
+            self.failed.add(event.person)
         if not is_new:
             self.before = len(self.seen)
             return
@@ -111,11 +116,15 @@ class Progress:
 
     def largest(self) -> str:
         again = f", look {self.look}" if self.look > 1 else ""
-        return f"largest distance {self.worst:.4g}{again}" if self.done else ""
+        return f"largest distance {self.worst:.4g}{again}" if self.done > len(self.failed) else ""
+
+    def not_measured(self) -> str:
+        return f"{len(self.failed):,} could not be measured" if self.failed else ""
 
     def details(self, now: float) -> list[str]:
-        """Pace, time left and the largest distance, as far as they are known."""
-        return [word for word in (self.pace(now), self.time_left(now), self.largest()) if word]
+        """Pace, time left, the largest distance and how many failed, as far as they are known."""
+        words = (self.pace(now), self.time_left(now), self.largest(), self.not_measured())
+        return [word for word in words if word]
 
     def line(self, now: float) -> str:
         return self.title + self._words(now)

@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.vocabulary.durations import seconds_in
 from harness.vocabulary.errors import InputError, did_you_mean, nearest
 from harness.vocabulary.loading import find_object, is_importable_name
 from harness.vocabulary.oracle import Card, Oracle
@@ -25,7 +26,8 @@ Opener = Callable[[str, dict[str, Any]], Oracle]
 
 # The options of every oracle but `python:` and `reference:`, whoever wrote its transport.
 WRAPPER_OPTIONS: dict[str, str] = {
-    "attempts": "how often a question is asked when it fails for a while (a lost connection, a busy server) (4)",
+    "attempts": "how often a question is asked when it fails (a reply that was lost on the way, status 500) (4)",
+    "patience": 'how long the oracle may be away (not reached, or busy) before the audit stops, such as "10m" (2m)',
     "per_second": "how many questions may begin in a second (as many as there are workers to ask them)",
     "concurrency": "how many questions may be under way at once (as many as there are workers)",
     "record": "file to which every answer is added, to be replayed later",
@@ -41,7 +43,7 @@ PYTHON_OPTIONS: dict[str, str] = {
     "arguments": "table of keyword arguments of the anonymizer, where one of them has the name of an option of ours",
 }
 # How an oracle is asked, not which one it is: an audit may go on with others.
-MANNERS = ("timeout", "attempts", "per_second", "concurrency", "record")
+MANNERS = ("timeout", "attempts", "patience", "per_second", "concurrency", "record")
 TLS_FILES = ("ca", "cert", "key")
 
 
@@ -104,7 +106,7 @@ def _transport(address: str) -> Transport:
 
 def _wrapped(make: Opener, address: str, rest: str, options: dict[str, Any]) -> Oracle:
     """The oracle with what WRAPPER_OPTIONS say; the options themselves are left as they are."""
-    from oracles.middleware import Breaker, Counting, Paced, Retrying, open_with_retries
+    from oracles.middleware import PATIENCE, Counting, Paced, Retrying, open_with_retries
     from oracles.recording import Recording, Replaying
 
     chosen = {name: options.get(name) for name in WRAPPER_OPTIONS}
@@ -113,8 +115,9 @@ def _wrapped(make: Opener, address: str, rest: str, options: dict[str, Any]) -> 
         return Counting(Replaying(chosen["replay"]))
     _check_timeout(address, own.get("timeout", 1))
     attempts = 4 if chosen["attempts"] is None else chosen["attempts"]
+    patience = PATIENCE if chosen["patience"] is None else seconds_in(chosen["patience"], f"{address}: patience")
     oracle = open_with_retries(lambda: make(rest, dict(own)), attempts)
-    oracle = Retrying(Breaker(Paced(oracle, chosen["per_second"], chosen["concurrency"])), attempts)
+    oracle = Retrying(Paced(oracle, chosen["per_second"], chosen["concurrency"]), attempts, patience=patience)
     return Counting(oracle if chosen["record"] is None else Recording(oracle, chosen["record"]))
 
 
@@ -123,18 +126,23 @@ def _check_timeout(address: str, timeout: Any) -> None:
         raise InputError(f"{address}: timeout must be a positive number of seconds, not {timeout!r}")
 
 
-def as_oracle(anonymizer: Any, settings: ChildSettings | None = None) -> Oracle:
-    """The oracle that an oracle, an address or a callable stands for; a callable is called in this process."""
+def as_oracle(anonymizer: Any, settings: ChildSettings | None = None, timeout: float | None = None) -> Oracle:
+    """The oracle that an oracle, an address or a callable stands for; a callable is called in this process.
+
+    `timeout` is how many seconds one call may take.
+    """
     if isinstance(anonymizer, str):
-        return open_with(anonymizer, {}, settings)
+        return open_with(anonymizer, {} if timeout is None else {"timeout": timeout}, settings)
     if isinstance(anonymizer, Oracle) and not inspect.isclass(anonymizer):
         return anonymizer
     if inspect.isclass(anonymizer) and hasattr(anonymizer, "answer"):
         raise InputError(f"{anonymizer.__name__} is a class of oracles; make one: {anonymizer.__name__}(…)")
     if callable(anonymizer):
-        from oracles.clients.local import Local
+        from oracles.clients.local import CALL_SECONDS, Local
 
-        return Local(anonymizer)
+        seconds = CALL_SECONDS if timeout is None else timeout
+        _check_timeout("the anonymizer", seconds)
+        return Local(anonymizer, call_seconds=seconds)
     raise InputError(f"expected a callable f(df) -> df, an oracle or an address, not a {type(anonymizer).__name__}")
 
 

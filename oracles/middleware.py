@@ -1,4 +1,4 @@
-"""Oracles around oracles: retries, pace, a stop after failures, a count. Knows the oracle interface, no transport."""
+"""Oracles around oracles: retries, pace, a count. Knows the oracle interface, no transport."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.vocabulary.errors import InputError, OracleError
+from harness.vocabulary.durations import in_words
+from harness.vocabulary.errors import AwayError, InputError, OracleError
 from harness.vocabulary.oracle import Ask, Card, Oracle, Release
 from oracles.untrusted import pause
+
+PATIENCE = 120.0  # seconds that an oracle may be away
+LONGEST_AWAY = 5.0  # seconds between two tries of an oracle that is away
 
 
 class Wrapper:
@@ -37,6 +41,12 @@ class Wrapper:
         traffic: tuple[int | None, int | None] = getattr(self.inner, "traffic", (None, None))
         return traffic
 
+    @property
+    def waiting(self) -> tuple[float, float]:
+        """How many seconds the oracle has been away by now, 0 if it answers, and how many it may be."""
+        waiting: tuple[float, float] = getattr(self.inner, "waiting", (0.0, 0.0))
+        return waiting
+
 
 def _count(name: str, value: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -44,13 +54,40 @@ def _count(name: str, value: int) -> int:
     return value
 
 
+class Outage:
+    """Since when an oracle has been away: the first question that did not reach it, of all threads that ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been away by now; 0 while it answers."""
+        with self._lock:
+            return 0.0 if self._since is None else time.monotonic() - self._since
+
+    def begin(self) -> None:
+        """A question did not reach it; an outage that has begun already goes on."""
+        with self._lock:
+            if self._since is None:
+                self._since = time.monotonic()
+
+    def end(self) -> None:
+        """It said something."""
+        with self._lock:
+            self._since = None
+
+
 class Retrying(Wrapper):
     """Asks again after a retryable failure, with growing and randomized pauses.
 
     Releases that have arrived are kept: only the draws still missing are asked for, with the seeds they would
     have had; a connection that is lost after the last of them does not matter. The n-th wait is uniform on
-    [½, 1] · first · 2ⁿ, at most `longest`, and never shorter than the oracle asked for. After `attempts`
-    questions, or when a wait would exceed `patience` seconds in all, the error stands.
+    [½, 1] · first · 2ⁿ, at most `longest`, and never shorter than the oracle asked for.
+
+    A question that fails is asked `attempts` times. While the oracle is away (AwayError) nothing counts as an attempt:
+    it is waited for until it has been away for `patience` seconds, whoever asked first. Then the error stands.
     """
 
     def __init__(
@@ -60,34 +97,66 @@ class Retrying(Wrapper):
         *,
         first: float = 0.25,
         longest: float = 30.0,
-        patience: float = 300.0,
+        patience: float = PATIENCE,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.inner, self.attempts = inner, _count("attempts", attempts)
         self.first, self.longest, self.patience = first, longest, patience
+        self._outage = Outage()
         self._rng = rng or np.random.default_rng()
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _retrying, (self.inner, self.attempts, self.first, self.longest, self.patience, self._rng)
 
+    @property
+    def waiting(self) -> tuple[float, float]:
+        """How many seconds the oracle has been away by now, 0 if it answers, and how many it may be."""
+        return self._outage.seconds, self.patience
+
     def answer(self, ask: Ask) -> Iterator[Release]:
-        start, done = time.monotonic(), 0
-        for attempt in range(self.attempts):
+        done, failed, missed = 0, 0, 0
+        while True:
             try:
                 for release in self._answered(_rest(ask, done)):
+                    self._outage.end()
                     yield release
                     done += 1
+                self._outage.end()
                 return
-            except OracleError as error:
-                if not error.retryable:
-                    raise
+            except AwayError as error:
                 if done >= ask.draws:  # the end was lost, not a release
                     return
-                wait, spent = self._wait(attempt, error.retry_after), time.monotonic() - start
-                if attempt + 1 == self.attempts or spent + wait > self.patience:
-                    raise _given_up(error, attempt + 1, spent, self.patience) from None
+                wait, missed = self._wait_for_return(missed, error), missed + 1
+            except OracleError as error:
+                self._outage.end()
+                if error.retryable and done >= ask.draws:
+                    return
+                failed += 1
+                wait = self._wait_to_ask_again(failed, error)
             time.sleep(wait)
+
+    def _wait_to_ask_again(self, failed: int, error: OracleError) -> float:
+        """Seconds until a question that failed so many times is asked again; the error if it is not."""
+        if not error.retryable:
+            raise error
+        if failed == self.attempts:
+            raise (error.within(f"asked {failed} times") if failed > 1 else error)
+        wait, asked = self._wait(failed - 1, error.retry_after), pause(error.retry_after) or 0.0
+        if asked > self.patience:
+            raise _too_long_a_pause(error, asked, self.patience)
+        return wait
+
+    def _wait_for_return(self, missed: int, error: AwayError) -> float:
+        """Seconds until the oracle is tried again; the error if it has been away for too long."""
+        self._outage.begin()
+        away, asked = self._outage.seconds, pause(error.retry_after) or 0.0
+        left = self.patience - away
+        if 0 < left < asked:
+            raise _too_long_a_pause(error, asked, self.patience)
+        if left <= 0:
+            raise error.within(f"away for {in_words(away)}, and no more than {in_words(self.patience)} are waited")
+        return max(asked, min(left, LONGEST_AWAY, self._wait(missed, None)))
 
     def _answered(self, ask: Ask) -> Iterable[Release]:
         """The releases; predictions are one release of all draws, so that they are complete or asked for again."""
@@ -97,7 +166,7 @@ class Retrying(Wrapper):
     def _wait(self, attempt: int, asked: float | None) -> float:
         with self._lock:
             jitter = float(self._rng.uniform(0.5, 1.0))
-        return max(pause(asked) or 0.0, min(self.longest, self.first * 2.0**attempt) * jitter)
+        return max(pause(asked) or 0.0, min(self.longest, self.first * 2.0 ** min(attempt, 50)) * jitter)
 
 
 def _retrying(
@@ -120,9 +189,12 @@ def open_with_retries(
         except OracleError as error:
             if not error.retryable:
                 raise
-            wait, spent = max(pause(error.retry_after) or 0.0, first * 2.0**attempt), time.monotonic() - start
-            if attempt + 1 == attempts or spent + wait > patience:
-                raise _given_up(error, attempt + 1, spent, patience) from None
+            asked = pause(error.retry_after) or 0.0
+            if time.monotonic() - start + asked > patience:
+                raise _too_long_a_pause(error, asked, patience) from None
+            if attempt + 1 == attempts:
+                raise (error.within(f"asked {attempts} times") if attempts > 1 else error) from None
+            wait = max(asked, first * 2.0**attempt)
         time.sleep(wait)
     raise AssertionError("the last attempt returns or raises")
 
@@ -131,12 +203,8 @@ def _rest(ask: Ask, done: int) -> Ask:
     return replace(ask, draws=ask.draws - done, seed=(ask.seed + done) % 2**63) if done else ask
 
 
-def _given_up(error: OracleError, attempts: int, spent: float, patience: float) -> OracleError:
-    """The last error, with what was tried; a pause that is too long is the reason not to try again."""
-    asked = pause(error.retry_after) or 0.0
-    if spent + asked > patience and asked:
-        return error.within(f"not to be asked again for {asked:g} s, and no more than {patience:g} s are waited in all")
-    return error.within(f"asked {attempts} times in {spent:.1f} s") if attempts > 1 else error
+def _too_long_a_pause(error: OracleError, asked: float, patience: float) -> OracleError:
+    return error.within(f"not to be asked again for {asked:g} s, and no more than {patience:g} s are waited in all")
 
 
 class Paced(Wrapper):
@@ -171,32 +239,6 @@ class Paced(Wrapper):
             turn = max(now, self._next)
             self._next = turn + 1 / self.per_second
             return turn - now
-
-
-class Breaker(Wrapper):
-    """After `failures` failed asks in a row no more are sent, so that an audit of a dead server ends soon."""
-
-    def __init__(self, inner: Oracle, failures: int = 10) -> None:
-        self.inner, self.failures = inner, _count("failures", failures)
-        self._lock = threading.Lock()
-        self._row = 0
-        self._last = ""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Breaker, (self.inner, self.failures)
-
-    def answer(self, ask: Ask) -> Iterator[Release]:
-        with self._lock:
-            if self._row >= self.failures:
-                raise OracleError(f"no longer asked after {self._row} failures in a row; the last one: {self._last}")
-        try:
-            yield from self.inner.answer(ask)
-        except OracleError as error:
-            with self._lock:
-                self._row, self._last = self._row + 1, str(error)
-            raise
-        with self._lock:
-            self._row = 0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 
 # A harness file imports only files above it; the files of one package named here are free among themselves.
 ORDER = [
-    "vocabulary.errors", "vocabulary.error_codes", "vocabulary.plain_numbers", "vocabulary.origin",
+    "vocabulary.errors", "vocabulary.error_codes", "vocabulary.durations", "vocabulary.plain_numbers", "vocabulary.origin",
     "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.private_files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
     "vocabulary.lexicon", "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
@@ -24,13 +24,15 @@ ORDER = [
     "measuring.models", "measuring.prior", "measuring.adversary", "measuring.one_thread",
     "measuring.metrics",
     "auditing.options", "auditing.statements", "auditing.vacuous",
-    "auditing.plan", "auditing.config", "auditing.reference_events", "auditing.events", "auditing.finding",
+    "auditing.plan", "auditing.config", "auditing.reference_events", "auditing.events", "auditing.failures",
+    "auditing.finding",
     "auditing.grid",
+    "executors",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
     "auditing.measure", "auditing.select", "auditing.budget", "auditing.baselines", "auditing.class_sizes",
     "auditing.examine", "auditing.oracle_identity",
-    "auditing.state", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
-    "auditing.folder", "executors",
+    "auditing.state", "auditing.not_measured", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
+    "auditing.folder",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.references", "auditing.plain_beside_proportional",
     "auditing.report_sentences",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.executors.calls import call_of_f
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Ask, Card, Oracle, Release
@@ -14,7 +15,13 @@ ROUNDS = 25  # at most, in which both sides are drawn where they are drawn indep
 def ask_oracle(oracle: Oracle, ask: Ask, what: str) -> Iterator[Release]:
     """The releases that answer an ask, in kind, number and shape as asked; `what` names the question in errors."""
     try:
-        yield from checked_answers(oracle, ask)
+        releases = iter(checked_answers(oracle, ask))
+        while True:
+            with call_of_f():
+                release = next(releases, None)
+            if release is None:
+                return
+            yield release
     except HarnessError as error:
         raise error.within(f"oracle {oracle.card.name!r}, asked for {what}") from error
 

@@ -290,8 +290,15 @@ def _attempts(report: Mapping[str, Any], facts: Facts) -> Plain:
     return {
         "calls": facts.run["calls"],
         "failures": sum(result["failures"] for result in report["results"]),
+        "not_measured": _not_measured(report["not_measured"]),
         "excluded_rows": report["plan"]["data"]["dropped"],
     }
+
+
+def _not_measured(section: Mapping[str, Any] | None) -> list[Plain]:
+    """The reasons for which persons could not be measured, with their numbers; names nobody."""
+    reasons = () if section is None else section["reasons"]
+    return [{"reason": one["reason"], "persons": one["persons"]} for one in reasons]
 
 
 def _criteria(report: Mapping[str, Any]) -> Plain:

@@ -17,6 +17,7 @@ from harness.auditing.confidential import plan_digest
 from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
+from harness.auditing.not_measured import plain_not_measured
 from harness.auditing.plain_beside_proportional import proportional_beside_plain
 from harness.auditing.plan import Claim
 from harness.auditing.reasons import JudgingContext
@@ -119,6 +120,7 @@ def _compiled(state: AuditState, findings: Sequence[Finding], verdicts: dict[Pai
             "looks": [asdict(look) for look in selected.looks],
             "wager": selected.wager,
         },
+        "not_measured": plain_not_measured(state),
         "confirmed": _plain_confirmed(state),
         "baselines": plain_baselines(state),
         "class_sizes": plain_class_sizes(state),
@@ -130,7 +132,11 @@ def _plain_confirmed(state: AuditState) -> Plain | None:
     """How many questions a deterministic f was asked again, and how many answers differed."""
     if state.confirmed is None:
         return None
-    return {"repeated": state.confirmed.repeated, "different": state.confirmed.different}
+    return {
+        "repeated": state.confirmed.repeated,
+        "different": state.confirmed.different,
+        "unanswered": state.confirmed.unanswered,
+    }
 
 
 def _as_in_the_journal(plain: Mapping[str, Any]) -> Plain:

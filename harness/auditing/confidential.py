@@ -6,7 +6,8 @@ Three things in a complete report say more about a person, or from a vendor, tha
   knows which probability rose, or holds the release and sees which one must have, learns her sensitive value;
 - the order of the sensitive values, which is that of their first appearance in the data: the first is that of the
   first record. The values are sorted instead;
-- texts that the vendor chose freely: what releases say of themselves, and the names of columns that they add.
+- texts that the vendor chose freely: what releases say of themselves, the names of columns that they add, and what f
+  said when it failed on a person, which may also quote the data.
 
 The journal holds all of it, and `harness verify` compiles either form again from there.
 """
@@ -33,8 +34,16 @@ def withheld(complete: Mapping[str, Any]) -> Plain:
         "release": complete["release"]
         and {**complete["release"], "notes": _without_vendor_texts(complete["release"]["notes"])},
         "plan": with_sorted_values(complete["plan"]),
+        "not_measured": _without_details(complete["not_measured"]),
         "findings": [{**finding, **dict.fromkeys(OF_A_PERSON)} for finding in complete["findings"]],
     }
+
+
+def _without_details(not_measured: Mapping[str, Any] | None) -> Plain | None:
+    """How many persons could not be measured and why, without what f said."""
+    if not_measured is None:
+        return None
+    return {**not_measured, "reasons": [{**one, "details": None} for one in not_measured["reasons"]]}
 
 
 def _without_vendor_texts(notes: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@
     Resumed     an interrupted audit went on, after the oracle was recognised
     Chosen      who goes on to a further look
     Examined    all measurements of one person at one look
-    Failed      the oracle failed on one person, and the audit stopped there
+    Failed      one person could not be measured: f failed on her, while it answered others or f(D)
     Confirmed   questions of a deterministic f were asked again
     Baselines, ClassSizes   what distances are shown beside (`reference_events`)
     Closed      the last question was asked; further draws may still follow, then the last Closed counts
@@ -21,6 +21,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -113,6 +114,11 @@ class Selected:
     @property
     def examined(self) -> tuple[int, ...]:
         return tuple(group[0] for group in self.duplicates) or self.persons
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """At which place of `persons` each of them stands."""
+        return {person: place for place, person in enumerate(self.persons)}
 
     def entry(self) -> Entry:
         everyone = list(range(len(self.persons)))
@@ -325,12 +331,16 @@ class Examined:
 
 @dataclass(frozen=True)
 class Failed:
-    """The oracle failed on one person; the same audit run again asks about her again."""
+    """One person could not be measured at one look, after all attempts. She is asked about again only if that is wanted.
+
+    `reason` is in words of ours; `detail` is the whole message, which may quote the vendor, or the data.
+    """
 
     name: ClassVar = "failed"
     person: int
     look: int
     reason: str
+    detail: str = ""
 
     def entry(self) -> Entry:
         return dict(vars(self))
@@ -346,15 +356,16 @@ class Confirmed:
 
     name: ClassVar = "confirmed"
     persons: tuple[int, ...]  # asked about again, the witness of a violation among them
-    repeated: int  # questions, those about f(D) among them
+    repeated: int  # questions that were answered again, those about f(D) among them
     different: int  # of these, how many got another answer
+    unanswered: int = 0  # further questions about persons that f answered before and failed on now
 
     def entry(self) -> Entry:
         return {**vars(self), "persons": list(self.persons)}
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Confirmed:
-        return cls(tuple(entry["persons"]), entry["repeated"], entry["different"])
+        return cls(tuple(entry["persons"]), entry["repeated"], entry["different"], entry.get("unanswered", 0))
 
 
 @dataclass(frozen=True)

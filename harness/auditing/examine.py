@@ -31,21 +31,23 @@ from harness.measuring.features import Floats
 from harness.measuring.one_thread import one_thread
 from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset, Record, Secret
-from harness.vocabulary.errors import HarnessError
+from harness.vocabulary.errors import AwayError, HarnessError, OracleError
 from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.persons import person_in_words
 from harness.vocabulary.release import Microdata, Predictions, Reader
 from harness.vocabulary.table import Table
 
 REMEMBERED = 16  # inferences from f(D) kept for persons who share their quasi-identifiers
+LONGEST_DETAIL = 1000  # letters of a message that the journal keeps
 
 
 @dataclass(frozen=True)
 class ItemResult:
-    """What became of a work item: the persons examined, and the error that ended it, if one did."""
+    """What became of a work item: the persons examined, those who could not be, and the error that ends the audit."""
 
-    examined: tuple[Examined, ...]
-    failed: Failed | None = None
+    examined: tuple[Examined, ...] = ()
+    failed: tuple[Failed, ...] = ()
+    away: bool = False  # a failure because the oracle was not reached, which says nothing about the person
     error: HarnessError | None = None
 
 
@@ -116,15 +118,38 @@ class Examination:
         if self.profile.in_blocks:
             return self._examine_block(persons)
         examined: list[Examined] = []
+        failures: dict[int, OracleError] = {}
         present: Samples | None = None  # what f(D) predicts, for persons examined together
-        for person in persons:
-            try:
-                if len(persons) > 1 and present is None:
-                    present = self.predict_present(self.plan.data.rows_of(person)[0], self._purpose)
-                examined.append(self.examine(person, present))
-            except HarnessError as error:
-                return ItemResult(tuple(examined), Failed(person, self.look.number, str(error)), error)
-        return ItemResult(tuple(examined))
+        try:
+            if len(persons) > 1:
+                try:
+                    present = self.predict_present(self.plan.data.rows_of(persons[0])[0], self._purpose)
+                except OracleError as error:  # it is about all of them
+                    return self._item_result((), dict.fromkeys(persons, error))
+            for person in persons:
+                try:
+                    examined.append(self.examine(person, present))
+                except OracleError as error:
+                    failures[person] = error
+        except HarnessError as error:
+            return ItemResult(tuple(examined), error=error)
+        return self._item_result(examined, failures)
+
+    def _item_result(self, examined: Iterable[Examined], failures: Mapping[int, OracleError]) -> ItemResult:
+        failed = tuple(self._failed(person, error.reason, str(error)) for person, error in failures.items())
+        away = any(isinstance(error, AwayError) for error in failures.values())
+        return ItemResult(tuple(examined), failed, away)
+
+    def _failed(self, person: int, reason: str, detail: str) -> Failed:
+        return Failed(person, self.look.number, reason, detail[:LONGEST_DETAIL])
+
+    def crashed(self, persons: tuple[int, ...], reason: str, detail: str) -> ItemResult:
+        """What becomes of an item over which worker processes ended: nobody of it could be measured."""
+        return ItemResult(failed=tuple(self._failed(person, reason, detail) for person in persons))
+
+    def parts(self, persons: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """The item in smaller ones, to find out over whom of it worker processes end."""
+        return [(person,) for person in persons]
 
     def examine(self, person: int, present: Samples | None = None) -> Examined:
         """All measurements of one person; `present` is what f(D) predicts where that is known already."""
@@ -167,10 +192,13 @@ class Examination:
         return infer(self.plan, question.adversaries, releases, targets, self._side("absent"), first_draw)
 
     def _examine_block(self, persons: tuple[int, ...]) -> ItemResult:
-        """Persons with draws of f(D) of their own; a failure of f costs the whole block."""
+        """Persons with draws of f(D) of their own.
+
+        A person on whom f fails is left out from there on; a failure of f(D) itself ends the audit.
+        """
         notes: dict[int, set[str]] = {person: set() for person in persons}
         measured: dict[int, list[Measurement]] = {person: [] for person in persons}
-        current = persons[0]
+        failures: dict[int, OracleError] = {}
         try:
             for number, question in enumerate(self.questions):
                 targets = {
@@ -180,21 +208,24 @@ class Examination:
                 block = _Block(targets)
                 for name, draws, first_draw, order in self._rounds(persons, number):
                     for who in order:
-                        current = persons[0] if who is None else who
                         if who is None:
                             block.present.extend(self._infer_block(number, name, draws, block.everybody, first_draw))
-                        else:
-                            block.absent[who].extend(
-                                self._infer_absent(number, who, name, draws, targets[who], notes[who], first_draw)
-                            )
+                        elif who not in failures:
+                            try:
+                                block.absent[who].extend(
+                                    self._infer_absent(number, who, name, draws, targets[who], notes[who], first_draw)
+                                )
+                            except OracleError as error:
+                                failures[who] = error
                 for person in persons:
-                    for pair in self._pairs(question):
+                    for pair in self._pairs(question) if person not in failures else ():
                         measured[person] += self._compare_pair(
                             pair, person, targets[person], *block.both_sides(pair, person)
                         )
         except HarnessError as error:
-            return ItemResult((), Failed(current, self.look.number, str(error)), error)
-        return ItemResult(tuple(self._examined(person, measured[person], notes[person]) for person in persons))
+            return ItemResult(error=error)
+        whole = [person for person in persons if person not in failures]
+        return self._item_result([self._examined(each, measured[each], notes[each]) for each in whole], failures)
 
     def _rounds(self, persons: tuple[int, ...], number: int) -> Iterator[tuple[str, int, int, list[int | None]]]:
         """Each round of a block: its name, its draws, how many came before, and in which order who is asked about."""

@@ -50,5 +50,6 @@ def _link_of(lines: Sequence[tuple[str, Entry]], person: int) -> str:
     """The link of the last line about a person, or about the one who was examined for her."""
     groups = [entry["selected"]["duplicates"] for _, entry in lines if "selected" in entry][-1]
     examined = next((group[0] for group in groups if person in group), person)
-    about = [link for link, entry in lines if "examined" in entry and entry["examined"]["person"] == examined]
+    kinds = ("examined", "failed")
+    about = [link for link, entry in lines if any(entry.get(kind, {}).get("person") == examined for kind in kinds)]
     return about[-1]

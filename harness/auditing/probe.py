@@ -24,7 +24,7 @@ from harness.auditing.plan import Plan
 from harness.measuring.estimate import permutation_test
 from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import OracleError, OtherOracleError
+from harness.vocabulary.errors import AwayError, OracleError, OtherOracleError
 from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.table import Table
@@ -119,6 +119,11 @@ def recognise(plan: Plan, oracle: Oracle, profile: OracleProfile) -> None:
             f"oracle {profile.card.name!r}: the first question now gets another answer than when this audit began; "
             "it is not the same oracle any more. Begin anew with another --out"
         )
+
+
+def require_answer(plan: Plan, oracle: Oracle) -> None:
+    """Asks the first question, which is about f(D), once more: an OracleError says that f does not answer any more."""
+    _answer(oracle, _first_ask(plan, oracle.card))
 
 
 def watches_for_drift(profile: OracleProfile, draws: int) -> bool:
@@ -259,6 +264,8 @@ def _answer_if_any(oracle: Oracle, ask: Ask) -> _Answer | None:
     """The answer to an unusual table; f may refuse it, which shows that f reads it."""
     try:
         return _answer(oracle, ask, "f of another table")
+    except AwayError:
+        raise
     except OracleError:
         return None
 

@@ -31,6 +31,7 @@ from harness.auditing.events import (
     Described,
     Drawn,
     Event,
+    Failed,
     Look,
     OracleProfile,
     Probed,
@@ -40,11 +41,19 @@ from harness.auditing.events import (
     from_entry,
     to_entry,
 )
-from harness.auditing.examine import Examination
+from harness.auditing.examine import Examination, ItemResult
+from harness.auditing.failures import IN_A_ROW, oracle_down, require_few
 from harness.auditing.infer import PresentPredictions, Side, infer, infer_present
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
-from harness.auditing.probe import MOST_WATCHED, closing_doubts, probe, recognise, watches_for_drift
+from harness.auditing.probe import (
+    MOST_WATCHED,
+    closing_doubts,
+    probe,
+    recognise,
+    require_answer,
+    watches_for_drift,
+)
 from harness.auditing.race import next_round
 from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
 from harness.auditing.state import AuditState
@@ -52,7 +61,7 @@ from harness.executors import Mapper, Serial, workers_at_once
 from harness.measuring.metrics.release_metrics import MeasuredRelease, plain_metrics
 from harness.measuring.one_thread import one_thread
 from harness.measuring.samples import Samples
-from harness.vocabulary.errors import HarnessError
+from harness.vocabulary.errors import AwayError, HarnessError, OracleError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.release import Microdata, Reader
 from harness.vocabulary.table import Table
@@ -70,6 +79,8 @@ class Audit:
     oracle: Oracle
     executor: Mapper = field(default_factory=Serial)
     shared: Oracle | None = None  # the same oracle with answers that another audit got: probes and repeats avoid it
+    max_failures: int | None = None  # persons that may fail before the audit stops; None: see `failures`
+    retry_failed: bool = False  # ask again about persons who could not be measured in earlier runs
 
     def events(self, journal: Journal | None = None, state: AuditState | None = None) -> Generator[Event, None, None]:
         """Everything that happened so far and everything that happens from now on, to the end of the audit.
@@ -97,6 +108,9 @@ class _Run:
         self.latest: Examination | None = None
         self.seconds_of_draw: float | None = None  # that one worker takes for one draw of one person; None: not known
         self.store = DrawStore(None if journal is None else journal.path.parent)
+        self.max_failures = audit.max_failures
+        self.to_retry = set(state.failed) if audit.retry_failed else set[int]()
+        self.waiting: list[Failed] = []  # failures that no answer has followed yet
 
     @cached_property
     def readers(self) -> tuple[Reader, ...]:
@@ -112,7 +126,7 @@ class _Run:
         yield from self._examine(self.selected.looks[0], self.selected.examined)
         yield from self._look_further()
         yield from self._refer()
-        if self.state.confirmed is None and confirms(self.profile):
+        if self.state.confirmed is None and confirms(self.profile) and self.state.findings:
             yield self._record(self._confirm())
         if self.state.closed is None:
             yield from self._close()
@@ -160,6 +174,10 @@ class _Run:
 
         What is then left of a budget buys further persons.
         """
+        for look in self.selected.looks[1:] if self.to_retry else ():
+            failed = [each.person for each in self.state.failed.values() if each.look == look.number]
+            again = tuple(person for person in failed if person in self.to_retry)
+            yield from self._examine(look, again)
         if self.state.chosen:
             yield from self._examine_chosen(self.state.chosen[-1])
         while True:
@@ -194,10 +212,13 @@ class _Run:
 
     def _examine(self, look: Look, persons: tuple[int, ...]) -> Iterator[Event]:
         """One look at these persons; what is known already is not asked again."""
+        if not persons:
+            return
         ordered = in_random_order(self.plan, persons)
-        left = [person for person in ordered if (person, look.number) not in self.state.examined]
+        left = [person for person in ordered if not self._is_done(person, look)]
         if not left:
             return
+        self.to_retry -= set(left)
         yield from self._begin(look)
         yield from self._draw_for(look)
         yield from self._describe()
@@ -206,12 +227,42 @@ class _Run:
         draws, start = len(left) * look.draws, time.monotonic()
         executor = self._executor_for(draws)
         for outcome in executor.map(self.latest, items):
-            for examined in outcome.examined:
-                yield self._record(examined)
-            if outcome.failed is not None and outcome.error is not None:
-                yield self._record(outcome.failed)
-                raise outcome.error
+            yield from self._take(outcome)
+        yield from self._settle_failures()
         self.seconds_of_draw = (time.monotonic() - start) * workers_at_once(executor) / draws
+
+    def _is_done(self, person: int, look: Look) -> bool:
+        """Whether this look at her was made, or cannot be made and is not to be tried again."""
+        if (person, look.number) in self.state.examined:
+            return True
+        return person in self.state.failed and person not in self.to_retry
+
+    def _take(self, outcome: ItemResult) -> Iterator[Event]:
+        """What became of a work item; failures are believed when an answer follows them."""
+        for examined in outcome.examined:
+            yield self._record(examined)
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.examined:
+            yield from self._record_failures()
+        self.waiting += outcome.failed
+        if outcome.away or len(self.waiting) >= IN_A_ROW:
+            yield from self._settle_failures()
+
+    def _settle_failures(self) -> Iterator[Event]:
+        """Believe the failures that wait if f still answers f(D); end the audit if it does not."""
+        if not self.waiting:
+            return
+        try:
+            require_answer(self.plan, self.oracle)
+        except OracleError as error:
+            raise oracle_down(self.waiting, error) from error
+        yield from self._record_failures()
+
+    def _record_failures(self) -> Iterator[Event]:
+        while self.waiting:
+            yield self._record(self.waiting.pop(0))
+            require_few(self.state.failed, bool(self.state.examined), self.max_failures)
 
     def _executor_for(self, draws: int) -> Mapper:
         """This process for a round that it makes sooner than workers would start; results do not depend on it."""
@@ -311,14 +362,23 @@ class _Run:
         examination = self.latest or self._examination(self.selected.looks[-1], self.selected.examined)
         examination = examination.asking(self.oracle)
         repeated = questions_to_repeat(self.plan, self.profile, self.state.findings)
-        different = sum(not self._answers_again(examination, person) for person in repeated)
-        persons = tuple(sorted({person for person in repeated if person is not None}))
-        return Confirmed(persons, len(repeated), different)
+        again = [(person, self._answers_again(examination, person)) for person in repeated]
+        persons = tuple(sorted({person for person, same in again if person is not None and same is not None}))
+        answers = [same for _, same in again if same is not None]
+        return Confirmed(persons, len(answers), answers.count(False), len(again) - len(answers))
 
-    def _answers_again(self, examination: Examination, person: int | None) -> bool:
-        """Whether f answers a question about a person, or about f(D), as it did before."""
+    def _answers_again(self, examination: Examination, person: int | None) -> bool | None:
+        """Whether f answers a question about a person, or about f(D), as it did before; None: it failed on her now."""
         if person is None:
             return all(self._draws_again(number) for number in range(len(self.plan.questions)))
+        try:
+            return self._examines_again(examination, person)
+        except AwayError:
+            raise
+        except OracleError:
+            return None
+
+    def _examines_again(self, examination: Examination, person: int) -> bool:
         findings = {
             (adversary, secret): finding
             for (of, adversary, secret), finding in self.state.findings.items()

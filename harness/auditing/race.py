@@ -33,7 +33,8 @@ def next_round(state: AuditState) -> Chosen | None:
     """The persons who are examined next and at which look, the worst first; None when nobody needs a further look."""
     assert state.selected is not None, "persons are selected before they are examined"
     looks, witnesses = state.selected.looks, state.privacy_witnesses
-    persons = [person for person in state.selected.examined if person in witnesses or state.is_open(person)]
+    members = (person for person in state.selected.examined if person not in state.failed)
+    persons = [person for person in members if person in witnesses or state.is_open(person)]
     waiting = [person for person in persons if state.latest[person] < len(looks)]
     if not waiting:
         return None

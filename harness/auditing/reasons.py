@@ -7,9 +7,11 @@ Each function words one outcome: `violation`, `holding`, and for what stays open
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.auditing.failures import counted_reasons
 from harness.auditing.finding import Finding
 from harness.auditing.plan import Claim
 from harness.measuring.certificate import Certificate
@@ -126,7 +128,8 @@ def _count_persons(findings: Sequence[Finding], context: JudgingContext) -> str:
 def open_question(unsettled: Sequence[Finding], claim: Claim, context: JudgingContext) -> str:
     failures = [finding for finding in unsettled if finding.failure is not None]
     if failures:
-        return f"{_count_persons(failures, context)} could not be measured ({failures[0].failure})"
+        reasons = counted_reasons(Counter(finding.failure or "" for finding in failures))
+        return f"{_count_persons(failures, context)} could not be measured ({reasons})"
     if claim.delta == 0 and unsettled[0].secret in context.unprovable and not unsettled[0].exact:
         return (
             f"this distance has no confidence limits where f is randomized and delta = 0, so that only estimates are "

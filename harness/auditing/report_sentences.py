@@ -33,7 +33,20 @@ def notes_of(state: AuditState, results: Sequence[Plain], context: JudgingContex
     compared = [in_words(one) for one in proportional_beside_plain(state.spec, results)]
     if compared:  # somebody reads what it says that nobody may
         at_first.pop(SHARES_ARE_SHOWN, None)
-    return [*compared, *at_first, *sorted(later), *_uncovered(results, context), *_refuted(state, results, context)]
+    return [
+        *compared, *_unanswered(state, context), *at_first, *sorted(later), *_uncovered(results, context),
+        *_refuted(state, results, context),
+    ]  # fmt: skip
+
+
+def _unanswered(state: AuditState, context: JudgingContext) -> list[str]:
+    """Questions that f answered once and failed on when they were asked again."""
+    if state.confirmed is None or not state.confirmed.unanswered:
+        return []
+    return [
+        f"asked again, f failed on {state.confirmed.unanswered} questions about {context.unit}s that it had answered "
+        "before"
+    ]
 
 
 def _uncovered(results: Sequence[Plain], context: JudgingContext) -> list[str]:

@@ -55,7 +55,7 @@ class AuditState:
     examined: set[tuple[int, int]] = field(default_factory=set)  # person and look
     findings: dict[Key, Finding] = field(default_factory=dict)  # of the latest look at each examined person
     notes: dict[str, int] = field(default_factory=dict)  # about releases without a person, and how often
-    failed: dict[int, Failed] = field(default_factory=dict)  # persons whom the oracle failed on, until it does not
+    failed: dict[int, Failed] = field(default_factory=dict)  # persons who could not be measured, until they could
     violated: set[tuple[int, int]] = field(default_factory=set)  # adversary and secret that somebody breaks it for
     chosen: list[Chosen] = field(default_factory=list)  # who went on to further looks, in this order
     latest: dict[int, int] = field(default_factory=dict)  # the latest look at each person
@@ -121,7 +121,7 @@ class AuditState:
     def _add_examined(self, event: Examined) -> None:
         self.failed.pop(event.person, None)
         if self.closed is not None:  # an audit that goes on is closed anew
-            self.confirmed = self.closed = None
+            self.confirmed = self.closed = self.class_sizes = None
             self.watched.pop(LATE, None)
             self.drawn = {key: drawn for key, drawn in self.drawn.items() if key[0] != LATE}
         self.examined.add((event.person, event.look))
@@ -151,24 +151,31 @@ class AuditState:
     ) -> Finding:
         assert self.selected is not None, "persons are examined only after they were selected"
         exact = self.selected.exact[adversary]
-        blank = Finding(
-            person=event.person,
+        blank = replace(
+            self._blank(event.person, event.look, adversary, secret),
+            alpha=0.0 if exact else self.selected.looks[event.look - 1].alpha / len(measured),
+            kept=all(self._bets_prove(event.person, one, keeps=True) for one in measured),
+            broken=any(self._bets_prove(event.person, one, keeps=False, rows=len(measured)) for one in measured),
+        )
+        finding = merge_rows_and_looks(measured, blank, earlier)
+        return _with_exact_tail(finding) if exact and finding.failure is None else finding
+
+    def _blank(self, person: int, look: int, adversary: int, secret: int) -> Finding:
+        """A finding that says whom and what it is about, and nothing else."""
+        assert self.selected is not None, "persons are examined only after they were selected"
+        return Finding(
+            person=person,
             rows=(),
             adversary=self.selected.adversaries[adversary],
             secret=self.spec["secrets"][secret]["name"],
             distance=0.0,
             lower=0.0,
             upper=math.inf,
-            exact=exact,
+            exact=self.selected.exact[adversary],
             coupled=self.profile is None or self.profile.coupled,
-            look=event.look,
-            alpha=0.0 if exact else self.selected.looks[event.look - 1].alpha / len(measured),
+            look=look,
             claim=self.claim,
-            kept=all(self._bets_prove(event.person, one, keeps=True) for one in measured),
-            broken=any(self._bets_prove(event.person, one, keeps=False, rows=len(measured)) for one in measured),
         )
-        finding = merge_rows_and_looks(measured, blank, earlier)
-        return _with_exact_tail(finding) if exact and finding.failure is None else finding
 
     def _carry(self, person: int, measured: Iterable[Measurement]) -> None:
         """Remember the bets, and the counts of pairs, of all looks so far."""
@@ -201,11 +208,15 @@ class AuditState:
 
     def open_pairs(self, person: int) -> Iterator[tuple[int, int]]:
         """The adversaries and secrets for which she is not settled, and nobody is proven to break the claim."""
-        for pair in self._pairs():
+        for pair in self._pairs() if person not in self.failed else ():
             finding = self.findings[(person, *pair)]
-            settled = finding.failure is not None or finding.violates(self.claim) or finding.satisfies(self.claim)
+            settled = finding.failure is not None or self._is_proven(finding)
             if not settled and pair not in self.violated:
                 yield pair
+
+    def _is_proven(self, finding: Finding) -> bool:
+        """Whether she is proven to keep the claim, or to break it."""
+        return finding.violates(self.claim) or finding.satisfies(self.claim)
 
     @property
     def is_decided(self) -> bool:
@@ -250,22 +261,32 @@ class AuditState:
         """One finding per person, adversary and secret, the duplicates of an examined person among them."""
         if self.selected is None:
             return
-        first_row = self.spec["data"]["source"]["first"]
         represented = {group[0]: group for group in self.selected.duplicates}
-        place = {person: number for number, person in enumerate(self.selected.persons)}
         reported = [(person, first) for first in self.selected.examined for person in represented.get(first, (first,))]
         for person, first in sorted(reported):
-            rows: tuple[RowName, ...] = (first_row + person,)
-            if self.selected.rows is not None:
-                rows = self.selected.rows[place[person]]
+            rows = self.rows_of(person)
             for adversary, secret in self._pairs():
-                finding = self.findings.get((first, adversary, secret))
+                finding = self._reported(first, adversary, secret)
                 if finding is not None:
                     alone = len(rows) == 1
                     row = (
                         rows[int(finding.row or 0)] if alone or person == first else None
                     )  # duplicates order theirs anyhow
                     yield replace(finding, person=person, rows=rows, row=row)
+
+    def rows_of(self, person: int) -> tuple[RowName, ...]:
+        """The rows of the source that a selected person has."""
+        assert self.selected is not None
+        if self.selected.rows is None:
+            return (self.spec["data"]["source"]["first"] + person,)
+        return self.selected.rows[self.selected.places[person]]
+
+    def _reported(self, person: int, adversary: int, secret: int) -> Finding | None:
+        """Her finding; of somebody who could not be measured, what an earlier look proved, or that there is none."""
+        finding, failed = self.findings.get((person, adversary, secret)), self.failed.get(person)
+        if failed is None or (finding is not None and self._is_proven(finding)):
+            return finding
+        return replace(self._blank(person, failed.look, adversary, secret), failure=failed.reason)
 
     @property
     def uninformed(self) -> frozenset[tuple[str, str]]:
@@ -294,10 +315,10 @@ class AuditState:
 
     @property
     def missing(self) -> int:
-        """How many persons have not been examined at all."""
+        """How many persons have neither been examined nor failed."""
         if self.selected is None:
             return 0
-        seen = {person for person, _ in self.examined}
+        seen = {person for person, _ in self.examined} | set(self.failed)
         return sum(person not in seen for person in self.selected.examined)
 
 

@@ -88,6 +88,10 @@ def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--reveal", action="store_true", help="show raw records, predictions and the vendor's texts in the files"
     )
+    most = "stop when more records than that could not be measured (unless given: when the oracle is evidently down)"
+    command.add_argument("--max-failures", type=int, metavar="N", help=most)
+    again = "ask again about the records that an earlier run could not measure"
+    command.add_argument("--retry-failed", action="store_true", help=again)
     command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
     command.set_defaults(perform="audits:run")
 

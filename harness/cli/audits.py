@@ -77,7 +77,7 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         report = run_audit(
             file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal,
-            statements=file.statements,
+            statements=file.statements, max_failures=chosen.max_failures, retry_failed=chosen.retry_failed,
         )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError | OtherOracleError):  # which refuse just that

@@ -23,10 +23,11 @@ SCHEMES: dict[str, Callable[[str], Mapper]] = {
 EXPECTED = 'a whole number of at least 1, or an address such as "local:4" or "tcp://scheduler:8786"'
 
 
-def choose_executor(workers: int | str, *, in_process: bool) -> Mapper:
+def choose_executor(workers: int | str, *, in_process: bool, call_seconds: float | None = None) -> Mapper:
     """The executor for so many workers, or at an address.
 
     A number means processes for an oracle that computes in this process, and threads for one that is waited for.
+    `call_seconds` limits calls of f in processes.
     """
     if isinstance(workers, str) and ":" in workers:
         return _at_address(workers)
@@ -34,7 +35,7 @@ def choose_executor(workers: int | str, *, in_process: bool) -> Mapper:
         raise InputError(f"workers must be {EXPECTED}, not {workers!r}")
     if workers == 1:
         return Serial()
-    return Processes(workers) if in_process else Threads(workers)
+    return Processes(workers, call_seconds) if in_process else Threads(workers)
 
 
 def _at_address(address: str) -> Mapper:

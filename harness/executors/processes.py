@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, count, islice
 from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
@@ -20,7 +20,7 @@ from typing import Any
 from harness.executors.mapper import KEPT, Answer, Item, Pace, Result, pack
 from harness.executors.worker import GRACE, work
 from harness.measuring.one_thread import environment_of_one_thread
-from harness.vocabulary.errors import InputError, OracleError
+from harness.vocabulary.errors import NO_ANSWER_IN_TIME, PROCESS_ENDED, InputError, OracleError
 
 LEAD = 0.2  # seconds of work that a worker has ahead of it: more than a slow disk keeps the parent
 MOST = 64  # items that it has ahead at most
@@ -31,10 +31,12 @@ DEATHS = 3  # of workers over one item, which is then taken for their cause
 class Processes:
     """For oracles that compute here. Workers are spawned, not forked from a process that may have threads.
 
-    One that dies is replaced and its items are asked again; all end when this process does, however it ends.
+    One that dies is replaced and its items are asked again; one in which a call of f lasts longer than `call_seconds`
+    is ended. All end when this process does, however it ends.
     """
 
     workers: int
+    call_seconds: float | None = None  # that one call of f may take
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         packed = pack(function)
@@ -42,7 +44,7 @@ class Processes:
         first = list(islice(waiting, self.workers))
         if not first:
             return
-        pool = _Pool(packed, chain(first, waiting), len(first), getattr(function, "item_in_words", _item_in_words))
+        pool = _Pool(packed, function, chain(first, waiting), len(first), self.call_seconds)
         try:
             yield from pool.results()
         finally:
@@ -53,6 +55,7 @@ class Processes:
 class _Task:
     """One item, and how many workers died over it."""
 
+    number: int
     item: Any
     deaths: int = 0
 
@@ -63,17 +66,31 @@ class _Worker:
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=work, args=(theirs,), name="harness worker")
-        self.tasks: list[_Task] = []
+        self._began = context.RawValue("d", 0.0)
+        self.process: BaseProcess = context.Process(target=work, args=(theirs, self._began), name="harness worker")
+        self.tasks: dict[int, _Task] = {}
         self.up = False
         with worker_settings():
             self.process.start()
         theirs.close()  # so that the pipe ends when the worker does
 
     def give(self, tasks: list[_Task]) -> None:
-        self.tasks += tasks
+        self.tasks |= {task.number: task for task in tasks}
         with suppress(OSError):  # it has just died, and will be found dead
-            self.pipe.send([task.item for task in tasks])
+            self.pipe.send([(task.number, task.item) for task in tasks])
+
+    def take_back(self) -> list[_Task]:
+        """What it has not begun, as far as is known here; should it have, that answer is ignored."""
+        first, *rest = self.tasks.values()
+        self.tasks = {first.number: first}
+        with suppress(OSError):
+            self.pipe.send(None)
+        return rest
+
+    def seconds_of_call(self) -> float:
+        """How long f has been called by now; 0 if it is not."""
+        began = self._began.value
+        return time.monotonic() - began if began else 0.0
 
     def reason_of_end(self) -> str:
         self.pipe.close()
@@ -110,10 +127,14 @@ def worker_settings() -> Iterator[None]:
 class _Pool:
     """Worker processes, as many at any time, and the items they share."""
 
-    def __init__(self, packed: bytes, items: Iterator[Any], size: int, in_words: Callable[[Any], str]) -> None:
-        self._packed, self._in_words = packed, in_words
-        self._fresh = (_Task(item) for item in items)
+    def __init__(
+        self, packed: bytes, function: Any, items: Iterator[Any], size: int, call_seconds: float | None
+    ) -> None:
+        self._packed, self._function, self._call_seconds = packed, function, call_seconds
+        self._numbers = count()
+        self._fresh = (self._task(item) for item in items)
         self._again: deque[_Task] = deque()
+        self._given_up: deque[Any] = deque()  # results of items over which workers died
         self._exhausted = False
         self._pace = Pace(MOST)
         self._failed_starts = 0  # workers in a row that died before they were up
@@ -128,12 +149,18 @@ class _Pool:
         while True:
             for worker in self._workers:
                 self._supply(worker)
+            while self._given_up:
+                yield self._given_up.popleft()
             if self._exhausted and not self._again and not any(worker.tasks for worker in self._workers):
                 return
             for worker in self._ready():
                 answer = self._receive(worker)
                 if answer is not None:
                     yield answer.result()
+            self._end_overdue()
+
+    def _task(self, item: Any) -> _Task:
+        return _Task(next(self._numbers), item)
 
     def _start_worker(self) -> None:
         worker = _Worker()
@@ -144,19 +171,27 @@ class _Pool:
         """In portions, when half of its lead is used up; items that take long are given one at a time."""
         lead = self._pace.items_for(LEAD)
         if worker.up and len(worker.tasks) <= lead // 2:
-            tasks = self._next(lead - len(worker.tasks))
+            tasks = self._next(lead - len(worker.tasks)) or ([] if worker.tasks else self._taken_back())
             if tasks:
                 worker.give(tasks)
 
-    def _next(self, count: int) -> list[_Task]:
-        tasks = [self._again.popleft() for _ in range(min(count, len(self._again)))]
-        tasks += islice(self._fresh, count - len(tasks))
-        self._exhausted = len(tasks) < count
+    def _next(self, wanted: int) -> list[_Task]:
+        tasks = [self._again.popleft() for _ in range(min(wanted, len(self._again)))]
+        tasks += islice(self._fresh, wanted - len(tasks))
+        self._exhausted = len(tasks) < wanted
         return tasks
+
+    def _taken_back(self) -> list[_Task]:
+        """For a worker that has nothing to do: what waits behind a call of another that takes long."""
+        longest = max(self._workers, key=lambda worker: len(worker.tasks))
+        if len(longest.tasks) < 2 or longest.seconds_of_call() < LEAD:
+            return []
+        return longest.take_back()
 
     def _ready(self) -> list[_Worker]:
         """Workers that said something or are gone; one gone while a child of it holds its pipe is replaced here."""
-        ready: list[_Worker] = [key.data for key, _ in self._selector.select(timeout=1.0)]
+        seconds = 1.0 if self._call_seconds is None else min(1.0, self._call_seconds / 2)
+        ready: list[_Worker] = [key.data for key, _ in self._selector.select(timeout=seconds)]
         gone = [] if ready else [worker for worker in self._workers if not worker.process.is_alive()]
         for worker in gone:
             self._replace(worker)
@@ -164,44 +199,76 @@ class _Pool:
 
     def _receive(self, worker: _Worker) -> Answer | None:
         try:
-            answer: Answer | None = worker.pipe.recv()
-            if answer is None:  # it is up
+            message = worker.pipe.recv()
+            if message is None:  # it is up
                 worker.pipe.send_bytes(self._packed)
         except (EOFError, OSError):
             self._replace(worker)
             return None
-        if answer is None:
+        if message is None:
             worker.up, self._failed_starts = True, 0
-        else:
-            del worker.tasks[:1]
-            self._pace.add(answer)
-        return answer
+            return None
+        number, answer = message
+        if number is not None and worker.tasks.pop(number, None) is None:  # another worker was given it, too
+            return None
+        self._pace.add(answer)
+        received: Answer = answer
+        return received
 
     def _replace(self, worker: _Worker) -> None:
         """Its items are asked again; it died over the oldest, for it answers one after the other."""
-        self._selector.unregister(worker.pipe)
-        self._workers.remove(worker)
+        self._remove(worker)
         cause = worker.reason_of_end()
         if worker.tasks:
-            _record_crash(worker.tasks[0], cause, self._in_words)
+            task = next(iter(worker.tasks.values()))
+            task.deaths += 1
+            if task.deaths == DEATHS:
+                others = f"and so did {DEATHS - 1} others"
+                words = f"a worker process ended ({cause}) when it examined {self._in_words(task.item)}, {others}"
+                self._give_up(worker, task, PROCESS_ENDED, words)
         elif not worker.up:
             self._failed_starts += 1
             _record_failed_start(self._failed_starts, cause)
-        self._again.extend(worker.tasks)
+        self._again.extend(worker.tasks.values())
         self._start_worker()
+
+    def _end_overdue(self) -> None:
+        """End the workers in which f has been called for too long, and with them their oldest items."""
+        limit = self._call_seconds
+        overdue = [] if limit is None else [each for each in self._workers if each.seconds_of_call() > limit]
+        for worker in overdue:
+            self._remove(worker)
+            worker.kill()
+            worker.pipe.close()
+            task = next(iter(worker.tasks.values()), None)
+            if task is not None:
+                words = f"f had not answered after {limit:g} s when a worker examined {self._in_words(task.item)}"
+                self._give_up(worker, task, NO_ANSWER_IN_TIME, words)
+            self._again.extend(worker.tasks.values())
+            self._start_worker()
+
+    def _remove(self, worker: _Worker) -> None:
+        self._selector.unregister(worker.pipe)
+        self._workers.remove(worker)
+
+    def _in_words(self, item: Any) -> str:
+        words: Callable[[Any], str] = getattr(self._function, "item_in_words", _item_in_words)
+        return words(item)
+
+    def _give_up(self, worker: _Worker, task: _Task, reason: str, words: str) -> None:
+        """An item is not asked again: its parts are, or the function says what becomes of it, or the work ends."""
+        if not hasattr(self._function, "crashed"):
+            raise OracleError(f"{words}; {KEPT}", reason=reason)
+        del worker.tasks[task.number]
+        parts = self._function.parts(task.item)
+        if len(parts) > 1:
+            self._again.extend(map(self._task, parts))
+        else:
+            self._given_up.append(self._function.crashed(task.item, reason, words))
 
 
 def _item_in_words(item: Any) -> str:
     return f"item {item!r}"
-
-
-def _record_crash(task: _Task, cause: str, in_words: Callable[[Any], str]) -> None:
-    task.deaths += 1
-    if task.deaths == DEATHS:
-        raise OracleError(
-            f"a worker process ended ({cause}) when it examined {in_words(task.item)}, and so did {DEATHS - 1} others; "
-            f"{KEPT}"
-        )
 
 
 def _record_failed_start(failed_starts: int, cause: str) -> None:

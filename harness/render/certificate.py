@@ -114,6 +114,8 @@ def _results(certificate: Plain) -> Iterator[Row]:
     attempts = certificate["attempts"]
     yield "calls", _listed(attempts["calls"]) if attempts["calls"] else "not counted"
     yield "failures", str(attempts["failures"])
+    for one in attempts.get("not_measured", ()):  # none in certificates of earlier versions
+        yield "not measured", f"{one['persons']}: {one['reason']}"
     yield "excluded rows", str(attempts["excluded_rows"])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.render.metrics import metrics_lines
+from harness.render.not_measured import not_measured
 from harness.render.text import (
     Plain,
     brief,
@@ -53,11 +54,13 @@ def _facts(report: Plain) -> list[str]:
     people = f"{data['rows']} records"
     if unit == "person":
         people = f"{data['population']} persons ({data['person']}) in {data['rows']} rows"
+    missing = not_measured(report)
     return _lines(
         {
             "oracle": f"{card.title}, {kind}, releases {card.releases}",
             "data": f"{people}; {quasi} → {secrets}",
             "examined": f"{report['selection']['persons']} of {data['population']} {unit}s, {draws_in_words(report)}",
+            **({"not measured": missing} if missing else {}),
         }
     )
 

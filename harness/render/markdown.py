@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from harness.render import Plain
+from harness.render.not_measured import not_measured
 from harness.render.text import (
     brief,
     counted,
@@ -78,6 +79,7 @@ def _facts(report: Plain) -> list[str]:
         f"anonymizer: {plainly(card['name'])} {plainly(card['version'] or '')}".rstrip(),
         f"data: {counted(data['rows'], 'row')}; the adversary knows {known} and infers {secrets}",
         f"examined: {examined:,} of {counted(data['population'], unit)}; {draws_in_words(report)}",
+        *([f"not measured: {plainly(missing)}"] if (missing := not_measured(report)) else []),
         f"claim: ε = {claim['epsilon']:g}, δ = {claim['delta']:g}, confidence {share_in_words(claim['confidence'])}",
         f"plan digest: {report['plan_digest']}",
     ]

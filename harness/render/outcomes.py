@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from harness.render.not_measured import not_measured
 from harness.render.text import brief
 from harness.vocabulary.persons import RowNames
 
@@ -100,14 +101,16 @@ def _outcome_of_result(report: Plain, result: Plain, name: str) -> NamedOutcome:
         message=f"{verdict['outcome'].upper()}: {verdict['reason']}",
         severity=SEVERITIES[outcome],
         location=_witness(report, verdict),
-        details=(*_numbers(verdict), *(f"noticed: {note}" for note in report["notes"])),
+        details=(*_numbers(report, verdict), *(f"noticed: {note}" for note in report["notes"])),
         describes=f"how far a person's own rows move what {result['adversary']} infers about {result['secret']}",
     )
 
 
-def _numbers(verdict: Plain) -> Iterator[str]:
+def _numbers(report: Plain, verdict: Plain) -> Iterator[str]:
     yield f"largest distance: at least {brief(verdict['at_least'])}, at most {brief(verdict['at_most'])}"
     yield f"examined: {verdict['examined']} of {verdict['population']}"
+    if missing := not_measured(report):
+        yield f"not measured: {missing}"
 
 
 def _witness(report: Plain, verdict: Plain) -> Location | None:

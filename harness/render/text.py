@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.render.not_measured import not_measured
 from harness.vocabulary.oracle import Card
 from harness.vocabulary.persons import RowNames
 
@@ -198,11 +199,13 @@ def _tested(report: Plain, result: Plain) -> Iterator[str]:
         "examined": f"{report['selection']['persons']:,} of {counted(data['population'], unit)}; "
         f"{draws_in_words(report)}",
     }
+    if missing := not_measured(report):
+        facts["failed"] = missing
     if len(report["results"]) == 1:  # else a table lists them all
         facts["adversary"] = f"{result['adversary']}; infers {result['secret']}"
         facts["distances"] = _distances(report, result)
     for name, text in facts.items():
-        yield from wrapped(f"  {name:<11} {text}", " " * 14, most=2)
+        yield from wrapped(f"  {name:<11} {text}", " " * 14, most=4 if name == "failed" else 2)
 
 
 def dropped_in_words(count: int) -> str:
@@ -311,4 +314,6 @@ def next_step(report: Plain, result: Plain) -> str:
             f'examine everybody (records = "all"), or be content with the share: in a test, '
             f"verdict.require(share={share:g}) passes."
         )
+    if report.get("not_measured") is not None:
+        return "let the anonymizer answer without each person, then run it again with --retry-failed."
     return "correct what the first sentence names, and run it again."

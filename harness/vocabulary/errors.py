@@ -4,6 +4,7 @@ HarnessError
 ├── InputError       the auditor's files, columns, options or plan      exit code 2
 │   └── JournalError a journal that is torn, foreign, tampered or busy  exit code 2
 └── OracleError      the oracle failed, or said something unusable      exit code 3
+    ├── AwayError    the oracle cannot be reached now, or asks to be asked later; says nothing about the question
     ├── FailedError  the anonymizer itself failed on a question: its code raised something, or its process ended
     │   └── RaisedError
     ├── OtherOracleError  not the oracle that the audit began with
@@ -20,6 +21,17 @@ from pathlib import Path
 from typing import Any, Self
 
 MOST_NAMES = 40  # known names that a message lists
+# Why a question got no answer, in words that no vendor chose: a report may show them.
+QUESTION_FAILED = "the question failed"
+NO_ANSWER_IN_TIME = "f did not answer in time"
+PROCESS_ENDED = "the process of f ended"
+PROGRAM_FAILED = "the program of f failed"
+ANONYMIZER_FAILED = "f failed behind its server"
+REFUSED = "the server of f refused the question"
+REPLY_LOST = "the reply of f was lost on the way"
+MALFORMED_RELEASE = "f gave a malformed release"
+NOT_REACHED = "the oracle was not reached"
+LONGEST_KIND = 60  # letters of the class of an exception
 
 
 class HarnessError(Exception):
@@ -54,26 +66,46 @@ class JournalError(InputError):
 
 
 class OracleError(HarnessError):
-    """The oracle failed; `retryable` says whether the same question may be asked again, `retry_after` how soon."""
+    """The oracle failed; `retryable` says whether the same question may be asked again, `retry_after` how soon.
+
+    `reason` is what happened in words of ours, which a report may show; the message may quote the vendor, or the data.
+    """
 
     exit_code = 3
+    reason = QUESTION_FAILED
 
-    def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, retryable: bool = False, retry_after: float | None = None, reason: str | None = None
+    ) -> None:
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after  # seconds, where the oracle named them
+        if reason is not None:
+            self.reason = reason
+
+
+class AwayError(OracleError):
+    """The oracle cannot be reached, or says that it is busy: the same question is asked again while that lasts."""
+
+    reason = NOT_REACHED
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message, retryable=True, retry_after=retry_after)
 
 
 class FailedError(OracleError):
     """The anonymizer itself failed on a question; the way to it worked, so that asking again there is of little use."""
+
+    reason = ANONYMIZER_FAILED
 
 
 class RaisedError(FailedError):
     """The anonymizer raised an exception, of the class `kind`; the message may quote what it was given."""
 
     def __init__(self, error: BaseException, where: str = "") -> None:
-        super().__init__(f"the anonymizer raised {name_and_message(error)}{where}")
         self.kind = type(error).__name__
+        reason = raised(self.kind)
+        super().__init__(f"the anonymizer raised {name_and_message(error)}{where}", reason=reason)
 
     def __reduce__(self) -> tuple[Any, ...]:  # an exception is usually made again of its message
         return _as_it_was, (type(self), self.args, self.__dict__)
@@ -86,12 +118,20 @@ def _as_it_was(kind: type[RaisedError], args: tuple[Any, ...], attributes: dict[
     return error
 
 
+def raised(kind: str) -> str:
+    """The reason of an exception of this class; a class is named by the vendor, so only a short plain name is shown."""
+    is_plain = kind.isascii() and kind.replace(".", "").isidentifier() and len(kind) <= LONGEST_KIND
+    return f"f raised {kind}" if is_plain else "f raised an exception"
+
+
 class OtherOracleError(OracleError):
     """The oracle is not the one that an audit began with, so that the audit cannot go on."""
 
 
 class ReleaseError(OracleError):
     """The oracle's reply cannot be read as a release of the data it was given."""
+
+    reason = MALFORMED_RELEASE
 
 
 def _raising_module() -> str:

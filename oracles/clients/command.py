@@ -18,7 +18,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.errors import (
+    NO_ANSWER_IN_TIME,
+    PROGRAM_FAILED,
+    AwayError,
+    InputError,
+    OracleError,
+    ReleaseError,
+)
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.table import Table
 from oracles.untrusted import last_words
@@ -183,7 +190,7 @@ class Running:
                 argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd, start_new_session=True, bufsize=0
             )
         except OSError as error:
-            raise OracleError(f"the command cannot be started: {error.strerror or error}") from None
+            raise AwayError(f"the command cannot be started: {error.strerror or error}") from None
         self._given = memoryview(given)
         self._printed = bytearray()
         self._words = bytearray()
@@ -196,7 +203,8 @@ class Running:
             self._register(selector)
             while not self._over():
                 if time.monotonic() > deadline:
-                    raise OracleError(f"the command did not end within {timeout:g} s{last_words(self._words)}")
+                    words = f"the command did not end within {timeout:g} s{last_words(self._words)}"
+                    raise OracleError(words, reason=NO_ANSWER_IN_TIME)
                 for key, _ in selector.select(TICK if selector.get_map() else TICK / 50):
                     key.data(selector, key.fileobj)
                 if len(self._printed) > most or _size(output) > most:
@@ -258,8 +266,8 @@ class Running:
             return
         if status < 0:
             ending = f"signal {-status} ({signal.strsignal(-status)})"
-            raise OracleError(f"the command was ended by {ending}{last_words(self._words)}")
-        raise OracleError(f"the command ended with status {status}{last_words(self._words)}")
+            raise OracleError(f"the command was ended by {ending}{last_words(self._words)}", reason=PROGRAM_FAILED)
+        raise OracleError(f"the command ended with status {status}{last_words(self._words)}", reason=PROGRAM_FAILED)
 
     def kill(self) -> None:
         """Ends the whole group; whoever waits for the process will see it."""

@@ -14,7 +14,7 @@ import grpc
 from google.protobuf.message import Message
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.errors import NO_ANSWER_IN_TIME, REPLY_LOST, AwayError, InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Release
 from oracles.clients.upload import Sender
 from oracles.untrusted import SAID, quoted
@@ -200,7 +200,7 @@ def _translated(error: Any, timeout: float, address: str) -> OracleError:
     code, text = error.code(), error.details() or ""
     details = quoted(text, SAID)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return OracleError(f"{address} did not answer within {timeout:g} s", retryable=True)
+        return OracleError(f"{address} did not answer within {timeout:g} s", retryable=True, reason=NO_ANSWER_IN_TIME)
     if code is grpc.StatusCode.UNAUTHENTICATED:
         return messages.placed_problem(messages.read_problem(text, "UNAUTHENTICATED", None), address)
     if code is grpc.StatusCode.UNIMPLEMENTED:
@@ -218,8 +218,16 @@ def _translated(error: Any, timeout: float, address: str) -> OracleError:
         return OracleError(
             f"{address}: the connection is not safe, its certificate or ours was refused: {details}; {hint}"
         )
-    busy = code is grpc.StatusCode.RESOURCE_EXHAUSTED
-    return OracleError(f"{address}: {code.name}: {details}{_hint(text)}", retryable=busy or code in RETRYABLE)
+    words = f"{address}: {code.name}: {details}{_hint(text)}"
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED or (code is grpc.StatusCode.UNAVAILABLE and not _is_cut_off(text)):
+        return AwayError(words)
+    reason = REPLY_LOST if code in RETRYABLE else f"the server of f answered with {code.name}"
+    return OracleError(words, retryable=code in RETRYABLE, reason=reason)
+
+
+def _is_cut_off(text: str) -> bool:
+    """Whether a connection that stood was lost in the middle of a call, in this library's words."""
+    return any(word in text for word in ("Socket closed", "reset by peer", "Broken pipe", "GOAWAY", "recvmsg"))
 
 
 def _hint(text: str) -> str:

@@ -25,7 +25,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import FailedError, HarnessError, InputError, OracleError, why_not_written
+from harness.vocabulary.errors import (
+    NO_ANSWER_IN_TIME,
+    PROCESS_ENDED,
+    FailedError,
+    HarnessError,
+    InputError,
+    OracleError,
+    why_not_written,
+)
 from harness.vocabulary.oracle import Ask, Card, Release
 from harness.vocabulary.private_files import make_private_folder, open_private
 
@@ -235,7 +243,8 @@ class _Child:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(2 * GRACE)
         ending = _ending(self.process.returncode)
-        return FailedError(f"the process of the anonymizer {ending} while {task}", retryable=True)
+        words = f"the process of the anonymizer {ending} while {task}"
+        return FailedError(words, retryable=True, reason=PROCESS_ENDED)
 
     def kill(self) -> None:
         """Ends the whole group of the process; whoever waits for it will see that."""
@@ -254,7 +263,8 @@ class _Child:
 
 def _late(timeout: float, task: str) -> FailedError:
     advice = "; raise the option timeout if it needs longer" if task == ANONYMIZE else ""
-    return FailedError(f"the anonymizer was still {task} after {timeout:g} s, and its process was ended{advice}")
+    words = f"the anonymizer was still {task} after {timeout:g} s, and its process was ended{advice}"
+    return FailedError(words, reason=NO_ANSWER_IN_TIME)
 
 
 def _ending(status: int | None) -> str:

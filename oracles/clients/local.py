@@ -17,11 +17,22 @@ from harness.vocabulary.release import as_release
 from harness.vocabulary.table import Table
 
 
-class Local:
-    """A callable as an oracle. It is given a fresh copy of the data each time, since it may change its argument."""
+CALL_SECONDS = 300.0
 
-    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any] | None = None) -> None:
-        self.function = function
+
+class Local:
+    """A callable as an oracle. It is given a fresh copy of the data each time, since it may change its argument.
+
+    `call_seconds` is how long one call may take; who calls it in a process that can be ended keeps to that.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: Mapping[str, Any] | None = None,
+        call_seconds: float = CALL_SECONDS,
+    ) -> None:
+        self.function, self.call_seconds = function, call_seconds
         self.options = dict(options or {})
         self.randomness = _randomness(function, self.options)
         seeded = True if self.randomness else None

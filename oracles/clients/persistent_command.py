@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import OracleError, ReleaseError
+from harness.vocabulary.errors import NO_ANSWER_IN_TIME, PROGRAM_FAILED, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Release
 from oracles.clients.command import LAST_WORDS, TICK, Running, argv_of, limited, program_name
 from oracles.clients.upload import Sender
@@ -165,7 +165,8 @@ class PersistentProcess:
         pipes = self._running()
         reply = messages.read_frame(pipes.read, pb.Reply)
         if reply is None:
-            raise OracleError(f"it ended {pipes.ending()} in the middle of a question", retryable=True)
+            words = f"it ended {pipes.ending()} in the middle of a question"
+            raise OracleError(words, retryable=True, reason=PROGRAM_FAILED)
         self.received += 4 + reply.ByteSize()
         kind = reply.WhichOneof("kind")
         self._midway = kind == "part"
@@ -253,7 +254,8 @@ class Pipes:
                 elif self._gone:
                     raise BrokenPipeError
         except (BrokenPipeError, ConnectionResetError):
-            raise OracleError(f"it ended {self.ending()} instead of reading a question", retryable=True) from None
+            words = f"it ended {self.ending()} instead of reading a question"
+            raise OracleError(words, retryable=True, reason=PROGRAM_FAILED) from None
         finally:
             self._selector.unregister(self._stdin)
 
@@ -286,7 +288,7 @@ class Pipes:
             if ready or self._gone:
                 return ready
             if self.left <= 0:
-                raise OracleError("it did not answer in time", retryable=True)
+                raise OracleError("it did not answer in time", retryable=True, reason=NO_ANSWER_IN_TIME)
 
     def _listen(self) -> bool:
         """Reads from standard error; whether there was something. At its end it is no longer waited for."""

@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 import requests
 import urllib3
 
-from harness.vocabulary.errors import InputError, OracleError, ReleaseError
+from harness.vocabulary.errors import NO_ANSWER_IN_TIME, REPLY_LOST, AwayError, InputError, OracleError, ReleaseError
 from oracles.deadline import Watch, WatchedAdapter
 from oracles.untrusted import LONGEST_PAUSE, SAID, TOKEN_HINT, quoted
 
@@ -28,7 +28,9 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 JSON_BYTES = 8 << 20  # of a JSON reply: read, it may take twenty times as much
 BYTES_PER_PART = 16  # of what is allowed, for each list or object
 NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL")  # OpenSSL of an answer in plain text
-TRY_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
+TRY_AGAIN = frozenset((408, 425, 500, 502, 504))
+BUSY = frozenset((429, 503))  # the server itself says that it is to be asked later
+NOT_CONNECTED = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 
 
 @dataclass(frozen=True)
@@ -298,9 +300,10 @@ def _translated(base: str, watch: Watch) -> Iterator[None]:
         if watch.late:  # a body without a length just ends when it is cut
             raise TimeoutError
     except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, zlib.error) as error:
+        if any(isinstance(link, NOT_CONNECTED) for link in _chain(error)):
+            raise AwayError(f"{base}: {_cause(error)}") from None
         if watch.late or isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError):
-            late = f"{base} had not answered completely after {watch.seconds:g} s"
-            raise OracleError(late, retryable=True) from None
+            raise _late(base, watch) from None
         if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidHeader):
             raise InputError(f"{base}: {error}") from None
         if isinstance(error, zlib.error):
@@ -312,11 +315,17 @@ def _translated(base: str, watch: Watch) -> Iterator[None]:
             ) from None
         if refused is not None:
             raise OracleError(f"{base}: the connection is not safe: {refused}") from None
-        raise OracleError(f"{base}: {_cause(error)}{_tls_hint(base, error)}", retryable=True) from None
+        words = f"{base}: {_cause(error)}{_tls_hint(base, error)}"
+        raise OracleError(words, retryable=True, reason=REPLY_LOST) from None
     except OracleError:
         if watch.late:
-            raise OracleError(f"{base} had not answered completely after {watch.seconds:g} s", retryable=True) from None
+            raise _late(base, watch) from None
         raise
+
+
+def _late(base: str, watch: Watch) -> OracleError:
+    words = f"{base} had not answered completely after {watch.seconds:g} s"
+    return OracleError(words, retryable=True, reason=NO_ANSWER_IN_TIME)
 
 
 def _tls_hint(base: str, error: Exception) -> str:
@@ -363,7 +372,11 @@ def problem(reply: Reply, what: str, message: str = "") -> OracleError:
     text = f"{what} answered with status {reply.status}{': ' + reason if reason else ''}"
     if reply.status in (401, 403):
         text += f"; {TOKEN_HINT}"
-    return OracleError(text, retryable=reply.status in TRY_AGAIN, retry_after=retry_after(reply.headers))
+    after = retry_after(reply.headers)
+    if reply.status in BUSY:
+        return AwayError(text, retry_after=after)
+    reason = f"the server of f answered with status {reply.status}"
+    return OracleError(text, retryable=reply.status in TRY_AGAIN, retry_after=after, reason=reason)
 
 
 def _brief(reply: Reply) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeVar, get_args
 from google.protobuf.message import DecodeError, Message
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import FailedError, InputError, OracleError, ReleaseError
+from harness.vocabulary.errors import REFUSED, AwayError, FailedError, InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Release
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
@@ -40,6 +40,8 @@ Some = TypeVar("Some", bound=Message)
 class Refused(OracleError):
     """There is no answer, for a reason of the closed table of codes; raised by servers, sent, raised by clients."""
 
+    reason = REFUSED
+
     def __init__(
         self,
         message: str,
@@ -48,13 +50,21 @@ class Refused(OracleError):
         retryable: bool | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(message, retryable=code in RETRYABLE if retryable is None else retryable)
+        OracleError.__init__(self, message, retryable=code in RETRYABLE if retryable is None else retryable)
         self.code: Code = code
         self.retry_after = retry_after
 
 
 class Failed(Refused, FailedError):
     """The anonymizer behind a server failed: code FAILED, as a client raises it."""
+
+    reason = FailedError.reason
+
+
+class Busy(Refused, AwayError):
+    """The server asks to be asked later: code BUSY or UNAVAILABLE, as a client raises it."""
+
+    reason = AwayError.reason
 
 
 @dataclass(frozen=True)
@@ -388,7 +398,7 @@ def read_problem(message: str, code: Code, retry_after: float | None) -> Refused
     """A problem as an error: its message quoted, and what to do about it where that is known here."""
     reason = quoted(message, SAID) if message else "it gave no reason"
     hint = f"; {TOKEN_HINT}" if code == "UNAUTHENTICATED" else ""
-    kind = Failed if code == "FAILED" else Refused
+    kind = Failed if code == "FAILED" else Busy if code in RETRYABLE else Refused
     return kind(f"{reason}{hint}", code=code, retry_after=retry_after)
 
 

@@ -8,6 +8,7 @@ from harness.render import Plain
 from harness.render.html.parts import Section, Source, facts, items, named, p, sentence
 from harness.render.html.terms import term
 from harness.render.markup import Markup, joined
+from harness.render.not_measured import not_measured
 from harness.render.text import draws_in_words
 
 KINDS = {"microdata": "tables of records", "predictions": "predictions"}
@@ -28,6 +29,7 @@ def tested(source: Source) -> Section:
             ("examined", joined([source.count("selection", "persons"), " of ",
                                  source.count("plan", "data", "population"), f" {source.unit}s; ",
                                  draws_in_words(report)])),
+            *([("not measured", sentence(missing))] if (missing := not_measured(report)) else []),
             (term("quasi-identifier", "known to the adversary"), known),
             (term("secret", "to be inferred"), joined(_secrets(source), ", ")),
             (term("adversary", "adversaries"), joined((named(name) for name in _adversaries(report)), "; ")),
