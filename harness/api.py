@@ -212,7 +212,9 @@ def run_audit(
         executor = choose_executor(workers, in_process=oracle.card.in_process, call_seconds=call_seconds)
         journal = open_journal(plan, oracle, out, source)
         with journal or nullcontext():
-            watch = progress if callable(progress) else watcher(sys.stderr.isatty() if progress is None else progress)
+            watch = progress if callable(progress) else watcher(
+                sys.stderr.isatty() if progress is None else progress, oracle
+            )
             known = len(journal.entries) if journal is not None else 0
             state = AuditState(plan.spec())
             happening = Audit(plan, oracle, executor, shared, checked_most(max_failures), retry_failed)

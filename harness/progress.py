@@ -14,6 +14,7 @@ from typing import Any, Self
 from tqdm import tqdm
 
 from harness.auditing.events import Event, Examined, Failed, Selected
+from harness.vocabulary.durations import in_words
 
 QUIET_SECONDS = 30.0  # without a terminal: no longer without a line
 STEP, STEP_SECONDS = 0.05, 5.0  # a line also after this share of the records, but not sooner than so many seconds
@@ -26,14 +27,16 @@ BAR_OF_ALL = "{percentage:3.0f}% |{bar}| [{elapsed}<{remaining}{postfix}]"
 Watcher = Callable[[Iterable[Event], int], Iterator[Event]]  # events, and how many are from an earlier run
 
 
-def watcher(shown: bool) -> Watcher:
-    """What shows the progress of one audit, or nothing."""
-    return with_progress if shown else lambda events, known: iter(events)
+def watcher(shown: bool, oracle: Any = None) -> Watcher:
+    """What shows the progress of one audit, or nothing; of an oracle also how long it has been away."""
+    if not shown:
+        return lambda events, known: iter(events)
+    return lambda events, known: with_progress(events, known, oracle=oracle)
 
 
-def with_progress(events: Iterable[Event], known: int = 0, title: str = "") -> Iterator[Event]:
+def with_progress(events: Iterable[Event], known: int = 0, title: str = "", oracle: Any = None) -> Iterator[Event]:
     """The same events, and what they say about progress; the first `known` of them are from an earlier run."""
-    progress = Progress(title)
+    progress = Progress(title, oracle)
     yield from _displayed(events, known, progress, Bar(progress) if sys.stderr.isatty() else Lines(progress))
 
 
@@ -55,6 +58,7 @@ class Progress:
     """What is known of an audit under way; its pace is that of this run alone."""
 
     title: str = ""  # which of several audits it is
+    oracle: Any = None  # may have `waiting`: how many seconds it has been away, and how many it may be
     started: float = field(default_factory=time.monotonic)
     since: float | None = None  # when this run began to examine records
     heard: float | None = None  # when the last event of this run came
@@ -107,12 +111,21 @@ class Progress:
 
     def time_left(self, now: float) -> str:
         """How long the rest takes at this pace; while an answer takes unusually long, how long that is."""
+        if away := self.away():
+            return away
         waited = now - (now if self.heard is None else self.heard)
         usual = self._seconds(now - waited) / self.fresh if self.fresh else 0.0
         if waited >= max(NO_ANSWER_SECONDS, NO_ANSWER_TIMES * usual):
-            return f"no answer for {_duration(waited)}"
+            return f"no answer for {in_words(waited)}"
         missing = (self.total or 0) - self.done
-        return f"about {_duration(missing * self._seconds(now) / self.fresh)} left" if self.fresh and missing else ""
+        return f"about {in_words(missing * self._seconds(now) / self.fresh)} left" if self.fresh and missing else ""
+
+    def away(self) -> str:
+        """That the oracle is waited for, if it is."""
+        seconds, most = getattr(self.oracle, "waiting", (0.0, 0.0))
+        if not seconds:
+            return ""
+        return f"the oracle does not answer, waiting since {in_words(seconds)}, up to {in_words(most)}"
 
     def largest(self) -> str:
         again = f", look {self.look}" if self.look > 1 else ""
@@ -131,15 +144,10 @@ class Progress:
 
     def _words(self, now: float) -> str:
         if self.total is None:
-            return f"{_duration(now - self.started)} so far; no record was examined yet, f is asked how it behaves"
+            doing = self.away() or "f is asked how it behaves"
+            return f"{in_words(now - self.started)} so far; no record was examined yet, {doing}"
         share = f"{self.done:,} of {self.total:,} records ({self.done / max(1, self.total):.0%})"
         return ", ".join([share, *self.details(now)])
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 class Display(ABC):

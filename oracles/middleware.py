@@ -141,7 +141,7 @@ class Retrying(Wrapper):
         if not error.retryable:
             raise error
         if failed == self.attempts:
-            raise (error.within(f"asked {failed} times") if failed > 1 else error)
+            raise _asked_in_vain(error, failed)
         wait, asked = self._wait(failed - 1, error.retry_after), pause(error.retry_after) or 0.0
         if asked > self.patience:
             raise _too_long_a_pause(error, asked, self.patience)
@@ -189,18 +189,22 @@ def open_with_retries(
         except OracleError as error:
             if not error.retryable:
                 raise
-            asked = pause(error.retry_after) or 0.0
-            if time.monotonic() - start + asked > patience:
-                raise _too_long_a_pause(error, asked, patience) from None
-            if attempt + 1 == attempts:
-                raise (error.within(f"asked {attempts} times") if attempts > 1 else error) from None
+            asked, spent = pause(error.retry_after) or 0.0, time.monotonic() - start
             wait = max(asked, first * 2.0**attempt)
+            if asked and spent + asked > patience:
+                raise _too_long_a_pause(error, asked, patience) from None
+            if attempt + 1 == attempts or spent + wait > patience:
+                raise _asked_in_vain(error, attempt + 1) from None
         time.sleep(wait)
     raise AssertionError("the last attempt returns or raises")
 
 
 def _rest(ask: Ask, done: int) -> Ask:
     return replace(ask, draws=ask.draws - done, seed=(ask.seed + done) % 2**63) if done else ask
+
+
+def _asked_in_vain(error: OracleError, times: int) -> OracleError:
+    return error.within(f"asked {times} times") if times > 1 else error
 
 
 def _too_long_a_pause(error: OracleError, asked: float, patience: float) -> OracleError:

@@ -77,7 +77,7 @@ def test_pace_and_time_left_are_those_of_this_run(total: int, before: int, now: 
     [
         (10, 10.0, 25.0, "about 30 s left"),  # not long yet
         (10, 10.0, 55.0, "no answer for 45 s"),
-        (2, 60.0, 140.0, "about 14 min 0 s left"),  # every record takes half a minute
+        (2, 60.0, 140.0, "about 14 min left"),  # every record takes half a minute
         (2, 60.0, 150.0, "no answer for 1 min 30 s"),
         (0, 0.0, 45.0, "no answer for 45 s"),
     ],

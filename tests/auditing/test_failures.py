@@ -115,13 +115,13 @@ def test_a_person_with_some_failing_draws_is_not_measured() -> None:
 
 @pytest.mark.parametrize("pairs", ["seeds", "independent"])
 def test_an_adaptive_audit_goes_on_without_who_failed(pairs: Any) -> None:
-    report = audit(drawn, draws=200, adaptive=True, epsilon=0.3, pairs=pairs)
+    report = audit(drawn, draws=100, adaptive=True, epsilon=1.5, pairs=pairs)
     assert failed(report) == {3: "f raised ChosenError"}
     assert len(report.findings) == 12
 
 
 def test_who_fails_at_a_further_look_is_not_measured_where_an_earlier_one_proved_nothing() -> None:
-    options: dict[str, Any] = {"draws": 400, "adaptive": True, "epsilon": 0.3}
+    options: dict[str, Any] = {"draws": 200, "adaptive": True, "epsilon": 0.45}
     whole = audit(shaken, **options)
     first = whole.plain["selection"]["looks"][0]["draws"]
     open_at_first = [one.person for one in whole.findings if one.look > 1]
@@ -133,7 +133,7 @@ def test_who_fails_at_a_further_look_is_not_measured_where_an_earlier_one_proved
         nonlocal asked
         if left_out(data) == 20 + chosen:
             asked += 1
-            if asked > first:
+            if asked > first + 5:  # a probe asks about one record, too
                 raise ChosenError
         return shaken(data, rng)
 
