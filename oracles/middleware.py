@@ -109,6 +109,10 @@ class Retrying(Wrapper):
     def __reduce__(self) -> tuple[Any, ...]:
         return _retrying, (self.inner, self.attempts, self.first, self.longest, self.patience, self._rng)
 
+    def spec(self) -> dict[str, Any]:
+        """What tells this oracle from another: not how patiently it is asked."""
+        return {"inner": self.inner}
+
     @property
     def waiting(self) -> tuple[float, float]:
         """How many seconds the oracle has been away by now, 0 if it answers, and how many it may be."""
@@ -228,6 +232,10 @@ class Paced(Wrapper):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Paced, (self.inner, self.per_second, self.concurrency)
+
+    def spec(self) -> dict[str, Any]:
+        """What tells this oracle from another: not how fast it is asked."""
+        return {"inner": self.inner}
 
     def answer(self, ask: Ask) -> Iterator[Release]:
         with self._places:

@@ -1,5 +1,6 @@
 """A record on which f fails does not end an audit: it is reported, and nothing else changes."""
 
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import harness
 from harness.auditing import failures
 from harness.auditing.verify import recompile, verify_report
 from harness.vocabulary.errors import OracleError
+from tests.command_line import end, run_harness, start_harness
 from tests.oracles.failing import QUASI, ChosenError, drawn, failing, left_out, never_without, people, shaken, until_repaired
+from tests.waiting import wait_until
 
 SEVERAL = {"22": "memory", "23": "raise", "26": "malformed", "29": "raise"}
 
@@ -120,6 +123,7 @@ def test_an_adaptive_audit_goes_on_without_who_failed(pairs: Any) -> None:
     assert len(report.findings) == 12
 
 
+@pytest.mark.slow
 def test_who_fails_at_a_further_look_is_not_measured_where_an_earlier_one_proved_nothing() -> None:
     options: dict[str, Any] = {"draws": 200, "adaptive": True, "epsilon": 0.45}
     whole = audit(shaken, **options)
@@ -240,3 +244,65 @@ def test_a_repeated_question_on_which_f_fails_confirms_nothing() -> None:
     assert report.verdict.outcome.value == "inconclusive"
     assert report.plain["confirmed"]["unanswered"] == 8
     assert "asked again, f failed on 8 questions about records that it had answered before" in report.plain["notes"]
+
+
+HARD = {"22": "exit", "23": "raise", "26": "hang", "29": "malformed"}
+
+
+def written(out: Path) -> tuple[bytes, bytes]:
+    return (out / "report.json").read_bytes(), (out / "summary.txt").read_bytes()
+
+
+@pytest.mark.slow
+def test_crashes_and_hangs_of_a_callable_cost_its_worker_process_and_no_other_record(tmp_path: Path) -> None:
+    """DESIGN: the same results, whoever computes them; a worker in which f hangs is ended, its queue is handed on."""
+    f = partial(failing, on=HARD)
+    for workers in (2, 3):
+        audit(f, workers=workers, timeout=6.0, out=tmp_path / str(workers))
+    report = harness.Report.load(tmp_path / "2" / "report.json")
+    assert failed(report) == {
+        2: "the process of f ended", 3: "f raised ChosenError", 6: "f did not answer in time",
+        9: "f gave a malformed release",
+    }  # fmt: skip
+    assert written(tmp_path / "2") == written(tmp_path / "3")
+
+
+AUDIT = """
+[data]
+path = "people.csv"
+sensitive = "ill"
+[data.quasi]
+age = "number"
+[oracle]
+address = "python:tests.oracles.failing:failing"
+[oracle.options]
+timeout = 6
+[oracle.options.on]
+22 = "exit"
+23 = "raise"
+26 = "hang"
+29 = "malformed"
+[claim]
+epsilon = 1.99
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_audit_with_failures_ends_in_the_same_report(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "audit.toml").write_text(AUDIT)
+    whole = run_harness("run", "audit.toml", "--out", "whole", cwd=tmp_path)
+    assert whole.returncode == 4, whole.stderr
+    journal = tmp_path / "killed" / "journal.jsonl"
+    for examined in (2, 5):
+        process = start_harness("run", "audit.toml", "--out", "killed", "--workers", "2", cwd=tmp_path)
+        wait_until(lambda: journal.exists() and journal.read_text().count('{"entry":{"examined"') >= examined)  # noqa: B023
+        process.send_signal(signal.SIGKILL)
+        end(process)
+    rest = run_harness("run", "audit.toml", "--out", "killed", "--workers", "2", cwd=tmp_path)
+    assert rest.returncode == 4, rest.stderr
+    assert written(tmp_path / "whole") == written(tmp_path / "killed")
+    assert run_harness("verify", "killed", cwd=tmp_path).returncode == 0
+    again = run_harness("run", "audit.toml", "--out", "killed", "--max-failures", "-1", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "max_failures must be a whole number of at least 0" in again.stderr

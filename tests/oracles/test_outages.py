@@ -1,6 +1,5 @@
 """An oracle that goes away for a while: the audit waits for it, and ends as if nothing had happened."""
 
-import os
 import stat
 import sys
 import threading
@@ -101,7 +100,7 @@ def test_a_server_that_comes_back_costs_nothing(kit: Any, workers: int) -> None:
 @pytest.mark.parametrize("kit", [http_kit, grpc_kit], ids=["http", "grpc"])
 def test_after_the_patience_all_is_kept_and_a_later_run_goes_on(kit: Any, tmp_path: Path) -> None:
     with served(kit) as (address, come_back, gone):
-        with pytest.raises(harness.HarnessError, match=r"f\(D\) is not answered any more either: .*away for") as caught:
+        with pytest.raises(harness.HarnessError, match=r"f\(D\) is not answered any more either") as caught:
             audit(oracles.open(address, patience=0.5), out=tmp_path)
         assert caught.value.exit_code == 3
         assert gone.wait(60.0)
@@ -111,26 +110,24 @@ def test_after_the_patience_all_is_kept_and_a_later_run_goes_on(kit: Any, tmp_pa
     assert comparable(report) == comparable(audit(whole))
 
 
-PROGRAM = """#!{python}
+PROGRAM = """#!{python} -S
 import os, sys
-import pandas as pd
 count = {count!r}
 with open(count, "a") as file:
     file.write("x")
 if os.path.getsize(count) == {leaves_after}:
     os.rename(__file__, __file__ + ".away")
-sys.path[:0] = {path!r}
-from tests.oracles.failing import failing
-failing(pd.read_csv(sys.stdin), {{}}).to_csv(sys.stdout, index=False)
+for number, line in enumerate(sys.stdin):
+    age, _, illness = line.partition(",")
+    start = int(age) // 4 * 4 if number else 0
+    print(f'"[{{start}}, {{start + 3}}]",{{illness}}' if number else line, end="")
 """
 
 
 def test_a_program_that_cannot_be_started_for_a_while_is_waited_for(tmp_path: Path) -> None:
     program, aside = tmp_path / "program", tmp_path / "program.away"
     program.write_text(
-        PROGRAM.format(
-            python=sys.executable, count=str(tmp_path / "count"), leaves_after=LEAVES_AFTER, path=[os.getcwd()]
-        )
+        PROGRAM.format(python=sys.executable, count=str(tmp_path / "count"), leaves_after=LEAVES_AFTER)
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     oracle = oracles.open(f"cmd:{program}", patience="60s")
