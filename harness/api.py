@@ -212,8 +212,10 @@ def run_audit(
         executor = choose_executor(workers, in_process=oracle.card.in_process, call_seconds=call_seconds)
         journal = open_journal(plan, oracle, out, source)
         with journal or nullcontext():
-            watch = progress if callable(progress) else watcher(
-                sys.stderr.isatty() if progress is None else progress, oracle
+            watch = (
+                progress
+                if callable(progress)
+                else watcher(sys.stderr.isatty() if progress is None else progress, oracle)
             )
             known = len(journal.entries) if journal is not None else 0
             state = AuditState(plan.spec())

@@ -228,7 +228,8 @@ TERMS: tuple[Term, ...] = (
     Term(
         "exit code",
         "What the command returns: 0 the claim holds (or the command did what it should), 1 it is violated, 2 "
-        "something you gave is wrong, 3 the oracle failed, 4 inconclusive, 129, 130 or 143 interrupted, 70 a "
+        "something you gave is wrong, 3 the oracle failed, 4 inconclusive, 74 the disk takes no more, 129, 130 or 143 "
+        "interrupted, 70 a "
         "defect of the harness. `harness verify` and `harness demo` return 0 whatever the verdict is.",
         aliases=("exit codes", "exit status"),
         see="reference/commands.md",

@@ -11,7 +11,8 @@ ROOT = Path(__file__).parent.parent
 
 # A harness file imports only files above it; the files of one package named here are free among themselves.
 ORDER = [
-    "vocabulary.errors", "vocabulary.error_codes", "vocabulary.durations", "vocabulary.plain_numbers", "vocabulary.origin",
+    "vocabulary.errors", "vocabulary.error_codes", "vocabulary.durations", "vocabulary.plain_numbers",
+    "vocabulary.origin",
     "vocabulary.persons", "vocabulary.loading", "vocabulary.files", "vocabulary.private_files", "vocabulary.values",
     "vocabulary.hierarchy", "vocabulary.table", "vocabulary.schema", "vocabulary.source", "vocabulary.dataset",
     "vocabulary.lexicon", "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
@@ -30,9 +31,10 @@ ORDER = [
     "executors",
     "auditing.asking", "auditing.probe", "auditing.confirm", "auditing.call_count", "auditing.infer",
     "auditing.measure", "auditing.select", "auditing.budget", "auditing.baselines", "auditing.class_sizes",
-    "auditing.examine", "auditing.oracle_identity",
-    "auditing.state", "auditing.not_measured", "auditing.race", "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
-    "auditing.folder",
+    "auditing.block", "auditing.examine", "auditing.oracle_identity",
+    "auditing.state", "auditing.not_measured", "auditing.race",
+    "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
+    "auditing.folder", "auditing.salvage", "auditing.present_draws",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.references", "auditing.plain_beside_proportional",
     "auditing.report_sentences",

@@ -6,6 +6,7 @@
     Described   metrics of the first draw of f(D)
     Watched     what early or late draws of f(D) say about one person: does f drift
     Resumed     an interrupted audit went on, after the oracle was recognised
+    Salvaged    the journal was damaged, and only what stands before this is left of it
     Chosen      who goes on to a further look
     Examined    all measurements of one person at one look
     Failed      one person could not be measured: f failed on her, while it answered others or f(D)
@@ -217,6 +218,23 @@ class Resumed:
 
 
 @dataclass(frozen=True)
+class Salvaged:
+    """The journal was damaged: what stood behind the lines before this one is lost, and is measured anew."""
+
+    name: ClassVar = "salvaged"
+    lines: int  # that were lost, the damaged one among them
+    size: int  # bytes that were lost
+    digest: str  # SHA-256 of the damaged journal
+
+    def entry(self) -> Entry:
+        return dict(vars(self))
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Salvaged:
+        return cls(**entry)
+
+
+@dataclass(frozen=True)
 class Measurement:
     """What one adversary's inference about one secret at one row of a person was, with and without her.
 
@@ -331,7 +349,7 @@ class Examined:
 
 @dataclass(frozen=True)
 class Failed:
-    """One person could not be measured at one look, after all attempts. She is asked about again only if that is wanted.
+    """One person could not be measured at one look, after all attempts; asked about again only if that is wanted.
 
     `reason` is in words of ours; `detail` is the whole message, which may quote the vendor, or the data.
     """
@@ -382,8 +400,8 @@ class Closed:
 
 
 Event = (
-    Probed | Selected | Drawn | Described | Watched | Resumed | Chosen | Examined | Failed | Confirmed | Baselines
-    | ClassSizes | Closed
+    Probed | Selected | Drawn | Described | Watched | Resumed | Salvaged | Chosen | Examined | Failed | Confirmed
+    | Baselines | ClassSizes | Closed
 )  # fmt: skip
 KINDS: dict[str, type[Event]] = {kind.name: kind for kind in get_args(Event)}
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.asking import ask_oracle, rounds
+from harness.auditing.block import Block
 from harness.auditing.events import WITHOUT_ANOTHER, Examined, Failed, Look, Measurement, OracleProfile
 from harness.auditing.infer import Inferred, Pair, Prediction, PresentPredictions, Side, infer, target_key
 from harness.auditing.measure import Carried, RowKey, Sides, measure
@@ -49,28 +50,6 @@ class ItemResult:
     failed: tuple[Failed, ...] = ()
     away: bool = False  # a failure because the oracle was not reached, which says nothing about the person
     error: HarnessError | None = None
-
-
-class _Block:
-    """What was inferred so far about the persons of a block, from f(D) and from f without each of them."""
-
-    def __init__(self, targets: Mapping[int, Sequence[Record]]) -> None:
-        self.everybody = [target for hers in targets.values() for target in hers]
-        self.present = Inferred()
-        self.absent = {person: Inferred() for person in targets}
-        starts = np.cumsum([0, *(len(hers) for hers in targets.values())])
-        self._places = {
-            person: range(int(start), int(start) + len(hers))
-            for start, (person, hers) in zip(starts, targets.items(), strict=False)
-        }
-
-    def both_sides(self, pair: Pair, person: int) -> tuple[list[Prediction], list[Prediction]]:
-        """What f(D), and f without her, say about each of her targets."""
-        places = self._places[person]
-        return (
-            [self.present.prediction(pair, place) for place in places],
-            [self.absent[person].prediction(pair, place) for place in range(len(places))],
-        )
 
 
 class Examination:
@@ -205,7 +184,7 @@ class Examination:
                     person: [question.data.record(row) for row in distinct_rows(self.plan, person)]
                     for person in persons
                 }
-                block = _Block(targets)
+                block = Block(targets)
                 for name, draws, first_draw, order in self._rounds(persons, number):
                     for who in order:
                         if who is None:

@@ -1,10 +1,10 @@
 """When persons who cannot be measured end an audit. Knows counts and reasons, no oracle.
 
-A person on whom f fails is left out of the results, and the audit goes on: she becomes an event of the journal. But only
-once f has shown after it, by answering about somebody else or about f(D), that the failure was about her. Until then it
-waits. When IN_A_ROW failures wait, or one because the oracle was not reached, f(D) is asked for: if f does not answer
-that either, the oracle is down. The audit then stops, nobody is accused of what the outage did, and a later run asks
-about all of them again.
+A person on whom f fails is left out of the results, and the audit goes on: she becomes an event of the journal. But
+only once f has shown after it, by answering about somebody else or about f(D), that the failure was about her. Until
+then it waits. When IN_A_ROW failures wait, or one because the oracle was not reached, f(D) is asked for: if f does not
+answer that either, the oracle is down. The audit then stops, nobody is accused of what the outage did, and a later run
+asks about all of them again.
 
 An audit also stops when more persons failed than it was told to accept; told nothing, when the first NOBODY_OF failed
 and nobody was measured: then f(D) is answered but nothing else, and thousands of further failures would say no more.

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from harness.auditing.plain_differences import plain_differences
-from harness.vocabulary.errors import JournalError, why_not_written
+from harness.vocabulary.errors import JournalError, NotWrittenError, why_not_written
 from harness.vocabulary.private_files import make_private_folder, open_private
 
 Entry = dict[str, Any]
@@ -118,9 +118,9 @@ class Journal:
             self._file.close()
 
 
-def not_written(path: Path, error: OSError) -> JournalError:
+def not_written(path: Path, error: OSError) -> NotWrittenError:
     """The disk refused a file of an audit; what was written before is complete."""
-    return JournalError(
+    return NotWrittenError(
         f"{path}: cannot be written: {error.strerror or error}; what was measured before is kept: make room, or let "
         "the folder be written to, and run the same audit again"
     )
@@ -156,16 +156,29 @@ def _intact(path: Path, content: bytes) -> tuple[list[Entry], list[str], int]:
     """The entries, the links of the chain, and how many bytes are whole lines."""
     intact: list[Entry] = []
     links: list[str] = []
-    chain, whole = START, 0
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):  # what follows the last newline is torn
+    whole = 0
+    for number, (body, link, end) in enumerate(good_lines(content), start=1):
+        intact.append(_entry(path, number, body))
+        links.append(link)
+        whole = end
+    if len(intact) < content.count(b"\n"):
+        raise _broken(path, len(intact) + 1)
+    return intact, links, whole
+
+
+def good_lines(content: bytes) -> Iterator[tuple[bytes, str, int]]:
+    """The entries before the first line that is not as it was written: content, link, and how many bytes end with it.
+
+    What follows the last newline is torn.
+    """
+    chain, end = START, 0
+    for line in content.split(b"\n")[:-1]:
         body, link = line[len(OPEN) : -len(CLOSE) - len(START)], line[-len(START) - 2 : -2].decode("ascii", "replace")
         chain = _link(chain, body)
         if chain != link or line != _line(body, link):  # the very bytes: 0.30 is not 0.3
-            raise _broken(path, number)
-        intact.append(_entry(path, number, body))
-        links.append(chain)
-        whole += len(line) + 1
-    return intact, links, whole
+            return
+        end += len(line) + 1
+        yield body, chain, end
 
 
 def _entry(path: Path, number: int, body: bytes) -> Entry:
@@ -200,7 +213,7 @@ def _shown(value: Any) -> str:
 def _broken(path: Path, number: int) -> JournalError:
     return JournalError(
         f"{path}, line {number}: not what was written (the hash chain breaks here); the journal cannot be trusted. "
-        "Restore it from a copy, or remove the folder and measure again"
+        "Restore it from a copy; or keep what stands before that line with harness salvage, and go on from there"
     )
 
 

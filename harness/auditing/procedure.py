@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal
 
 from harness.auditing.asking import ask_oracle
@@ -21,15 +20,12 @@ from harness.auditing.baselines import compute_baselines
 from harness.auditing.budget import Round, rounds_of, with_more_persons, within_budget
 from harness.auditing.class_sizes import count_class_sizes
 from harness.auditing.confirm import agree, confirms, questions_to_repeat
-from harness.auditing.draw_store import DrawStore, stored_name
 from harness.auditing.events import (
     EARLY,
     LATE,
     Chosen,
     Closed,
     Confirmed,
-    Described,
-    Drawn,
     Event,
     Failed,
     Look,
@@ -46,6 +42,7 @@ from harness.auditing.failures import IN_A_ROW, oracle_down, require_few
 from harness.auditing.infer import PresentPredictions, Side, infer, infer_present
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
+from harness.auditing.present_draws import RISK, PresentDraws
 from harness.auditing.probe import (
     MOST_WATCHED,
     closing_doubts,
@@ -58,15 +55,13 @@ from harness.auditing.race import next_round
 from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial, workers_at_once
-from harness.measuring.metrics.release_metrics import MeasuredRelease, plain_metrics
 from harness.measuring.one_thread import one_thread
 from harness.measuring.samples import Samples
-from harness.vocabulary.errors import AwayError, HarnessError, OracleError
+from harness.vocabulary.errors import AwayError, OracleError
 from harness.vocabulary.oracle import Oracle
-from harness.vocabulary.release import Microdata, Reader
+from harness.vocabulary.release import Microdata
 from harness.vocabulary.table import Table
 
-RISK = "risk"  # a purpose of draws of f(D)
 MOST_MOVING = 50  # persons whose class sizes are counted beside those at random
 START = 4.0  # seconds in which workers start, about
 
@@ -107,14 +102,12 @@ class _Run:
         self.resumes = False  # an earlier run is continued, and nothing was added to it yet
         self.latest: Examination | None = None
         self.seconds_of_draw: float | None = None  # that one worker takes for one draw of one person; None: not known
-        self.store = DrawStore(None if journal is None else journal.path.parent)
+        self.present = PresentDraws(
+            self.plan, self.oracle, self.shared, state, None if journal is None else journal.path.parent
+        )
         self.max_failures = audit.max_failures
         self.to_retry = set(state.failed) if audit.retry_failed else set[int]()
         self.waiting: list[Failed] = []  # failures that no answer has followed yet
-
-    @cached_property
-    def readers(self) -> tuple[Reader, ...]:
-        return tuple(Reader(question.data) for question in self.plan.questions)
 
     def events(self) -> Iterator[Event]:
         if self.state.profile is None:
@@ -167,7 +160,7 @@ class _Run:
 
     def _risk(self) -> Microdata | None:
         """The draw of f(D) that shows who is risky, where there is one."""
-        return self._read(0, self._tables(RISK, 0))[0] if (RISK, 0) in self.state.drawn else None
+        return self.present.read(0, self.present.tables(RISK, 0))[0] if (RISK, 0) in self.state.drawn else None
 
     def _look_further(self) -> Iterator[Event]:
         """Further looks at those who need them; first at those whom an interrupted audit had chosen.
@@ -284,40 +277,14 @@ class _Run:
 
     def _draw(self, purpose: str, draws: int) -> Iterator[Event]:
         """Draw f(D) for each question of the plan, unless that was done before."""
-        questions = self.plan.asked(self.profile.card)
-        for number, question in enumerate(questions[:1] if purpose in (RISK, EARLY, LATE) else questions):
-            if (purpose, number) in self.state.drawn:
-                continue
-            ask = self.plan.ask_present(self.profile.card, question, purpose, draws)
-            oracle = self.oracle if purpose in (EARLY, LATE) else self.shared  # those are to show whether f drifts
-            tables = tuple(table for table in ask_oracle(oracle, ask, "f(D)") if isinstance(table, Table))
-            notes = dict.fromkeys(note for release in self._read(number, tables) for note in release.notes)
-            self.store.save(stored_name(purpose, number), tables)
-            digests = tuple(table.digest for table in tables)
-            yield self._record(Drawn(purpose, number, digests, tuple(notes)))
+        for drawn in self.present.draw(purpose, draws):
+            yield self._record(drawn)
 
     def _describe(self) -> Iterator[Event]:
         """Measure the first draw of f(D) that there is; none is drawn for it."""
-        first = next((drawn for drawn in self.state.drawn.values() if drawn.question == 0), None)
-        if self.state.described is not None or first is None:
-            return
-        table, data = self._tables(first.purpose, 0)[0], self.plan.questions[0].data
-        if not len(self._read(0, (table,))[0].quasi[0].codes):  # no row counts: nothing to measure
-            return
-        lexicons = self.readers[0].lexicons[: len(data.schema.quasi)]
-        measured = MeasuredRelease.of(table, data.schema, data, lexicons)
-        yield self._record(Described(plain_metrics(measured.metrics())))
-
-    def _tables(self, purpose: str, number: int) -> tuple[Table, ...]:
-        return self.store.load(stored_name(purpose, number), self.state.drawn[purpose, number].digests)
-
-    def _read(self, number: int, tables: tuple[Table, ...]) -> list[Microdata]:
-        """Draws of f(D), read; an unreadable one ends the audit with the cell that cannot be read."""
-        try:
-            reader, shuffles = self.readers[number], self.profile.shuffles
-            return [reader.read(table.in_canonical_order() if shuffles else table) for table in tables]
-        except HarnessError as error:
-            raise error.within(f"oracle {self.profile.card.name!r}, asked for f(D)") from error
+        described = None if self.state.described is not None else self.present.described()
+        if described is not None:
+            yield self._record(described)
 
     def _examination(self, look: Look, persons: tuple[int, ...]) -> Examination:
         """What workers need: the draws of f(D), and what adversaries who train once for everybody infer from them."""
@@ -329,7 +296,7 @@ class _Run:
         questions = range(len(self.plan.questions))
         return Examination(
             self.plan, self.shared, self.profile, look, last=last,
-            tables=tuple(self._tables(_purpose(look), number) for number in questions),
+            tables=tuple(self.present.tables(_purpose(look), number) for number in questions),
             predicted=tuple(self._infer_present(look, number, persons) for number in questions),
             carried=carried,
         )  # fmt: skip
@@ -341,7 +308,7 @@ class _Run:
             return PresentPredictions({}, {})
         rows = [row for person in persons for row in distinct_rows(self.plan, person)]
         targets = [question.data.record(row) for row in rows]
-        releases = self._read(number, self._tables(_purpose(look), number))
+        releases = self.present.read(number, self.present.tables(_purpose(look), number))
         return infer_present(self.plan, once, releases, targets, self._side(look, "present"))
 
     def _side(self, look: Look, seeds: Literal["present", "absent"]) -> Side:
@@ -353,7 +320,7 @@ class _Run:
             yield self._record(compute_baselines(self.plan, self.profile, self.selected.examined))
         purpose = _purpose(self.selected.looks[0])
         if self.state.class_sizes is None and (purpose, 0) in self.state.drawn:
-            release = self._read(0, self._tables(purpose, 0)[:1])[0]
+            release = self.present.read(0, self.present.tables(purpose, 0)[:1])[0]
             moving = self.state.moving_most(MOST_MOVING)
             yield self._record(count_class_sizes(self.plan, release, self.selected.examined, moving))
 
@@ -391,7 +358,7 @@ class _Run:
         purpose = _purpose(self.selected.looks[0])
         ask = self.plan.ask_present(self.profile.card, self.plan.questions[number], purpose, 1)
         (table,) = ask_oracle(self.oracle, ask, "f(D)")
-        (before,) = self._tables(purpose, number)
+        (before,) = self.present.tables(purpose, number)
         assert isinstance(table, Table)
         return table.row_order_invariant_digest == before.row_order_invariant_digest
 
@@ -413,7 +380,7 @@ class _Run:
             return
         yield from self._draw(purpose, few.draws)
         question = self.plan.questions[0]
-        releases = self._read(0, self._tables(purpose, 0))
+        releases = self.present.read(0, self.present.tables(purpose, 0))
         target = question.data.record(row)
         inferred = infer(self.plan, question.adversaries[:1], releases, [target], self._side(few, "present"))
         prediction = inferred.prediction((question.adversaries[0], 0), 0)

@@ -34,9 +34,18 @@ def notes_of(state: AuditState, results: Sequence[Plain], context: JudgingContex
     if compared:  # somebody reads what it says that nobody may
         at_first.pop(SHARES_ARE_SHOWN, None)
     return [
-        *compared, *_unanswered(state, context), *at_first, *sorted(later), *_uncovered(results, context),
-        *_refuted(state, results, context),
+        *_salvaged(state), *compared, *_unanswered(state, context), *at_first, *sorted(later),
+        *_uncovered(results, context), *_refuted(state, results, context),
     ]  # fmt: skip
+
+
+def _salvaged(state: AuditState) -> list[str]:
+    """What was lost of a damaged journal."""
+    return [
+        f"the journal was damaged: {lost.lines} lines of it ({lost.size} bytes) were lost and measured again; the "
+        f"damaged journal has the SHA-256 {lost.digest}"
+        for lost in state.salvaged
+    ]
 
 
 def _unanswered(state: AuditState, context: JudgingContext) -> list[str]:

@@ -25,6 +25,7 @@ from harness.auditing.events import (
     Measurement,
     OracleProfile,
     Probed,
+    Salvaged,
     Selected,
     Watched,
 )
@@ -69,6 +70,7 @@ class AuditState:
     class_sizes: ClassSizes | None = None
     described: Described | None = None
     unpaired: set[int] = field(default_factory=set)  # persons of whom equal seeds did not make draws alike
+    salvaged: list[Salvaged] = field(default_factory=list)  # what was lost of a damaged journal
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -102,6 +104,8 @@ class AuditState:
                 self._add_examined(event)
             case Failed():
                 self.failed[event.person] = event
+            case Salvaged():
+                self.salvaged.append(event)
             case Confirmed():
                 self.confirmed = event
             case Baselines():

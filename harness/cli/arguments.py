@@ -13,7 +13,8 @@ from harness.render import RENDERERS
 
 SHELLS = ("bash", "zsh", "fish")
 EXIT_CODES = (
-    "Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle, 4 inconclusive, 129, 130, 143 interrupted. Those of "
+    "Exit codes: 0 holds, 1 violated, 2 your input, 3 the oracle or its workers, 4 inconclusive, 74 the disk "
+    "takes no more, 129, 130, 143 interrupted. Those of "
     "a verdict are of `run`. `baseline compare` ends with 1 if something is worse than it was. `verify` ends with 0 if "
     "the evidence is intact, whatever the verdict, and with 2 if it is not; the other commands end with 0 when they "
     "did what was asked."
@@ -112,6 +113,12 @@ def _verify(command: argparse.ArgumentParser) -> None:
     kept = "head of the journal as the run printed it: checks that the journal is still that one"
     command.add_argument("--head", metavar="LINK", help=kept)
     command.set_defaults(perform="audits:verify")
+
+
+def _salvage(command: argparse.ArgumentParser) -> None:
+    command.add_argument("folder", type=Path, help="the --out folder of a run whose journal is damaged")
+    command.add_argument("--out", type=Path, metavar="DIR", help="new folder for what is intact (FOLDER.salvaged)")
+    command.set_defaults(perform="salvaging:salvage")
 
 
 def _sign(command: argparse.ArgumentParser) -> None:
@@ -293,6 +300,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "plan": ("check an audit.toml, and say what the audit will cost", _plan),
     "run": ("run an audit; run it again to continue after an interruption", _run),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
+    "salvage": ("keep what is intact of a damaged journal, to go on from there", _salvage),
     "sign": ("check a finished audit and sign its journal, plan and reports", _sign),
     "report": ("print the report of a finished or interrupted audit in another format", _report),
     "sweep": ("run an audit for every value of some keys: a table, figures and JSON", _sweep),

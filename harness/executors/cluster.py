@@ -7,6 +7,7 @@ import atexit
 import importlib
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 from harness.executors.mapper import KEPT, Answer, Function, Item, Pace, Result, pack, perform, unpack
 from harness.executors.processes import worker_settings
 from harness.executors.worker import GRACE
-from harness.vocabulary.errors import HarnessError, InputError, OracleError
+from harness.vocabulary.errors import PROCESS_ENDED, InputError, OracleError, WorkerError, message_of
 
 BATCH, MOST = 0.25, 256  # seconds of work, and items at most, that travel together: a task costs Dask about 1 ms
 WINDOW = 2  # batches under way per thread of the cluster
@@ -68,6 +69,7 @@ def _dask() -> Any:
 def _connected(address: str) -> Iterator[Any]:
     """A client of the cluster, which for `local:` is started and ended with it."""
     dask = _dask()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it logs of a lost scheduler, our error says
     with ExitStack() as stack:
         if address.startswith("local:"):
             count = int(address.removeprefix("local:"))
@@ -98,35 +100,61 @@ def _plain_errors(address: str) -> Iterator[None]:
     dask = _dask()
     try:
         yield
-    except dask.KilledWorker as error:
-        raise OracleError(
-            f"several workers of the cluster ended when they examined the same items ({error}); {KEPT}"
-        ) from None
-    except (dask.CancelledError, dask.comm.CommClosedError) as error:
-        raise HarnessError(f"the cluster at {address} is no longer reachable ({error}); {KEPT}") from None
+    except (dask.CancelledError, dask.comm.CommClosedError, OSError, TimeoutError) as error:
+        raise WorkerError(f"the cluster at {address} is no longer reachable ({message_of(error)}); {KEPT}") from None
 
 
 def _results(client: Any, function: Function, items: Iterator[Any]) -> Iterator[Any]:
     """Small items travel in batches; the function travels once, and is a task that Dask can repeat elsewhere."""
     dask = _dask()
     work = client.submit(unpack, pack(function, dask.protocol.pickle.dumps), pure=False)
-    running = dask.as_completed(loop=client.loop, with_results=True)
+    running = dask.as_completed(loop=client.loop, with_results=True, raise_errors=False)
     pace, size = Pace(MOST), _Size(client)
-    under_way = 0
+    alone: deque[Any] = deque()  # items over one of which workers ended: each is asked by itself
+    under_way: dict[str, list[Any]] = {}
     while True:
-        for _ in range(WINDOW * size.threads() - under_way):
-            batch = list(islice(items, pace.items_for(BATCH)))
+        for _ in range(WINDOW * size.threads() - len(under_way)):
+            batch = [alone.popleft()] if alone else list(islice(items, pace.items_for(BATCH)))
             if not batch:
                 break
-            running.add(client.submit(_perform_all, work, batch, pure=False))
-            under_way += 1
+            future = client.submit(_perform_all, work, batch, pure=False)
+            under_way[future.key] = batch
+            running.add(future)
         if not under_way:
             return
-        _, answers = next(running)
-        under_way -= 1
-        for answer in answers:
-            pace.add(answer)
-            yield answer.result()
+        future, answers = next(running)
+        batch = under_way.pop(future.key)
+        if future.status == "finished":
+            for answer in answers:
+                pace.add(answer)
+                yield answer.result()
+            continue
+        error = _error_of(answers)
+        if not isinstance(error, dask.KilledWorker):
+            raise error
+        parts = batch if len(batch) > 1 else _parts(function, batch[0])
+        if len(parts) > 1:
+            alone.extend(parts)
+        else:
+            yield _crashed(function, batch[0])
+
+
+def _error_of(told: Any) -> BaseException:
+    """The error of a task: Dask tells it as itself, or as a triple of class, error and traceback."""
+    error = told[1] if isinstance(told, tuple) else told
+    return error if isinstance(error, BaseException) else WorkerError(f"a task of the cluster failed: {error!r:.200}")
+
+
+def _parts(function: Any, item: Any) -> list[Any]:
+    return list(function.parts(item)) if hasattr(function, "parts") else [item]
+
+
+def _crashed(function: Any, item: Any) -> Any:
+    """What becomes of an item over which several workers ended."""
+    words = "several workers of the cluster ended when they examined the same item"
+    if not hasattr(function, "crashed"):
+        raise OracleError(f"{words}; {KEPT}", reason=PROCESS_ENDED)
+    return function.crashed(item, PROCESS_ENDED, words)
 
 
 def _perform_all(function: Function, batch: list[Any]) -> list[Answer]:
@@ -147,7 +175,7 @@ class _Size:
         try:
             client.wait_for_workers(1, timeout=TIMEOUT)
         except TimeoutError:
-            raise HarnessError(f"the scheduler has no workers, and none joined it in {TIMEOUT:.0f} seconds") from None
+            raise WorkerError(f"the scheduler has no workers, and none joined it in {TIMEOUT:.0f} seconds") from None
         self._threads, self._looked = 1, -LOOK_AGAIN
 
     def threads(self) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.executors.calls import share_calls
 from harness.executors.mapper import Answer, perform, unpack
-from harness.vocabulary.errors import HarnessError
+from harness.vocabulary.errors import HarnessError, WorkerError
 
 GRACE = 0.5  # seconds for a worker that is told to end
 
@@ -79,5 +79,5 @@ def _pack_answer(number: int | None, answer: Answer) -> bytes:
         return packed
     except Exception as error:
         wrong = answer.error or error
-        told = Answer(None, HarnessError(f"{type(wrong).__name__}: {wrong}"), answer.seconds)
+        told = Answer(None, WorkerError(f"{type(wrong).__name__}: {wrong}"), answer.seconds)
         return pickle.dumps((number, told))

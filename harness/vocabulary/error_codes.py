@@ -7,7 +7,16 @@ worker processes. A code is never used again for something else.
 
 from dataclasses import dataclass
 
-from harness.vocabulary.errors import FailedError, HarnessError, InputError, JournalError, OracleError, ReleaseError
+from harness.vocabulary.errors import (
+    FailedError,
+    HarnessError,
+    InputError,
+    JournalError,
+    NotWrittenError,
+    OracleError,
+    ReleaseError,
+    WorkerError,
+)
 
 ANYWHERE = ("",)  # a prefix of every module: for what no other entry of that kind claims
 
@@ -240,7 +249,8 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         ("oracles.clients.web", "oracles.clients.http", "oracles.clients.grpc", "oracles.clients.table_api"),
         "No connection, a refused certificate or token, an answer that came too late, or a status of the server that "
         "says it failed.",
-        "Check address, token and certificate; `timeout` and `attempts` give it more time. The same command continues.",
+        "Check address, token and certificate; `timeout`, `attempts` and `patience` give it more time. The same "
+        "command continues.",
     ),
     ErrorCode(
         "E304", "The server of the anonymizer refused the question", OracleError, ("oracles.wire",),
@@ -248,9 +258,11 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "The message is the server's own. PROTOCOL.md, section 7, explains the codes.",
     ),
     ErrorCode(
-        "E305", "The oracle failed too often", OracleError, ("oracles.middleware",),
-        "Several questions in a row failed, so the oracle is not asked any more.",
-        "Correct the cause of the last failure, which the message quotes. The same command continues.",
+        "E305", "The oracle failed too often", OracleError, ("harness.auditing.failures",),
+        "Several questions in a row failed and f(D) is not answered any more either; or more persons could not be "
+        "measured than `max_failures` allows; or none of the first 20 could.",
+        "Correct the cause, which the message names. The same command continues; with `--retry-failed` it also asks "
+        "again about those who could not be measured.",
     ),
     ErrorCode(
         "E306", "The recording has no answer to this question", OracleError, ("oracles.recording",),
@@ -292,10 +304,11 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         "E401", "The journal cannot be used", JournalError,
-        ("harness.auditing.journal", "harness.auditing.draw_store"),
+        ("harness.auditing.journal", "harness.auditing.draw_store", "harness.auditing.salvage"),
         "There is no journal, so that nothing was audited in this folder; or it belongs to another plan or another "
-        "anonymizer, is used by another run, was changed, or cannot be written.",
-        "Use another `--out` folder for another plan. Wait for the other run to end. Free space if the disk is full.",
+        "anonymizer, is used by another run, or was changed.",
+        "Use another `--out` folder for another plan. Wait for the other run to end. What is left of a damaged journal "
+        "`harness salvage` keeps in a new folder, where the audit goes on.",
     ),
     ErrorCode(
         "E402", "The signature does not fit", JournalError, ("harness.signing",),
@@ -305,7 +318,13 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "an audit again, remove attestation.json and sign anew.",
     ),
     ErrorCode(
-        "E500", "Worker processes were lost", HarnessError, ANYWHERE,
+        "E403", "A file of an audit cannot be written", NotWrittenError, ANYWHERE,
+        "The disk is full, a quota or a limit on the size of files is reached, or the folder may not be written to. "
+        "The message names the file and the reason. What was written before is complete.",
+        "Make room and run the same command again: it goes on where it stopped.",
+    ),
+    ErrorCode(
+        "E500", "Worker processes were lost", WorkerError, ANYWHERE,
         "A worker process ended, the scheduler of a cluster is gone, or no worker joined it.",
         "What was measured is kept; the same command continues. A worker that ends again and again may lack memory: "
         "use fewer workers.",

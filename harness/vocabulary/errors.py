@@ -3,6 +3,8 @@
 HarnessError
 ├── InputError       the auditor's files, columns, options or plan      exit code 2
 │   └── JournalError a journal that is torn, foreign, tampered or busy  exit code 2
+│       └── NotWrittenError  the disk takes no more                     exit code 74
+├── WorkerError      worker processes, or their cluster, were lost      exit code 3
 └── OracleError      the oracle failed, or said something unusable      exit code 3
     ├── AwayError    the oracle cannot be reached now, or asks to be asked later; says nothing about the question
     ├── FailedError  the anonymizer itself failed on a question: its code raised something, or its process ended
@@ -63,6 +65,18 @@ class InputError(HarnessError):
 
 class JournalError(InputError):
     """The journal on disk cannot be trusted or cannot be written."""
+
+
+class NotWrittenError(JournalError):
+    """The disk refused a file of an audit; what was written before is complete."""
+
+    exit_code = 74  # EX_IOERR of sysexits.h
+
+
+class WorkerError(HarnessError):
+    """Those who do the work are gone: processes of this machine, or the cluster."""
+
+    exit_code = 3
 
 
 class OracleError(HarnessError):

@@ -16,7 +16,6 @@ from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import as_release
 from harness.vocabulary.table import Table
 
-
 CALL_SECONDS = 300.0
 
 

@@ -14,7 +14,17 @@ from harness.auditing import failures
 from harness.auditing.verify import recompile, verify_report
 from harness.vocabulary.errors import OracleError
 from tests.command_line import end, run_harness, start_harness
-from tests.oracles.failing import QUASI, ChosenError, drawn, failing, left_out, never_without, people, shaken, until_repaired
+from tests.oracles.failing import (
+    QUASI,
+    ChosenError,
+    drawn,
+    failing,
+    left_out,
+    never_without,
+    people,
+    shaken,
+    until_repaired,
+)
 from tests.waiting import wait_until
 
 SEVERAL = {"22": "memory", "23": "raise", "26": "malformed", "29": "raise"}

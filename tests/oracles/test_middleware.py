@@ -293,7 +293,6 @@ def test_an_answer_that_is_not_read_to_its_end_frees_its_place() -> None:
     assert len(list(paced.answer(Ask(DATA)))) == 1
 
 
-
 def test_what_is_counted_is_what_happened() -> None:
     counting = Counting(Troubled(busy(), 1))
     with pytest.raises(OracleError):

@@ -18,7 +18,7 @@ from harness.vocabulary.errors import AwayError, InputError
 from oracles.clients.local import Local
 from oracles.serve import grpc as grpc_kit
 from oracles.serve import http as http_kit
-from tests.oracles.failing import QUASI, failing, people
+from tests.oracles.failing import QUASI, failing, people, whole
 from tests.waiting import wait_until
 
 LEAVES_AFTER = 16  # questions: probes, f(D) and some records
@@ -26,10 +26,6 @@ LEAVES_AFTER = 16  # questions: probes, f(D) and some records
 
 def audit(oracle: Any, **options: Any) -> harness.Report:
     return harness.audit(oracle, people(), quasi=QUASI, sensitive="ill", epsilon=1.99, **options)
-
-
-def whole(data: pd.DataFrame) -> pd.DataFrame:
-    return failing(data, {})
 
 
 class Leaving:
@@ -126,9 +122,7 @@ for number, line in enumerate(sys.stdin):
 
 def test_a_program_that_cannot_be_started_for_a_while_is_waited_for(tmp_path: Path) -> None:
     program, aside = tmp_path / "program", tmp_path / "program.away"
-    program.write_text(
-        PROGRAM.format(python=sys.executable, count=str(tmp_path / "count"), leaves_after=LEAVES_AFTER)
-    )
+    program.write_text(PROGRAM.format(python=sys.executable, count=str(tmp_path / "count"), leaves_after=LEAVES_AFTER))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     oracle = oracles.open(f"cmd:{program}", patience="60s")
 
@@ -177,4 +171,10 @@ def test_what_is_no_time_is_refused(written: Any) -> None:
 
 
 def test_a_time_is_said_in_words() -> None:
-    assert [in_words(seconds) for seconds in (0.4, 40, 60, 125, 7500)] == ["0 s", "40 s", "1 min", "2 min 5 s", "2 h 5 min"]
+    assert [in_words(seconds) for seconds in (0.4, 40, 60, 125, 7500)] == [
+        "0 s",
+        "40 s",
+        "1 min",
+        "2 min 5 s",
+        "2 h 5 min",
+    ]

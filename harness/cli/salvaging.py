@@ -1,0 +1,21 @@
+"""The command that keeps what is left of a damaged journal: salvage."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from harness.auditing.salvage import salvage as keep_intact
+from harness.render.text import counted
+
+
+def salvage(chosen: argparse.Namespace) -> int:
+    """Copy the intact part of a journal into a new folder, and say what was lost."""
+    folder: Path = chosen.folder
+    into: Path = chosen.out or folder.with_name(f"{folder.name}.salvaged")
+    kept, lost = keep_intact(folder, into)
+    print(f"{counted(kept, 'line')} of the journal are intact and kept in {into}")
+    print(f"{counted(lost.lines, 'line')} ({lost.size:,} bytes) are lost, from line {kept + 1} on: what they measured")
+    print("is measured again when the audit goes on, and the report will say so")
+    print(f"to continue: harness run FILE --out {into}")
+    return 0
