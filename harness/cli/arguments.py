@@ -246,6 +246,11 @@ def _serve(command: argparse.ArgumentParser) -> None:
     where.add_argument("--grpc", metavar="HOST:PORT", help="as a gRPC service")
     where.add_argument("--stdio", action="store_true", help="as frames on standard input and output")
     command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="for the anonymizer: k=5")
+    many = command.add_mutually_exclusive_group()
+    processes = "questions answered at once, a python: function in a process for each: for one that computes (1)"
+    many.add_argument("--workers", type=int, metavar="N", default=1, help=processes)
+    threads = "questions answered at once in threads of one process: for a function that waits for something else"
+    many.add_argument("--threads", type=int, metavar="N", help=threads)
     command.add_argument("--token-env", metavar="NAME", help="environment variable with the token callers must present")
     command.add_argument("--cert", type=Path, help="PEM certificate of this server, for TLS")
     command.add_argument("--key", type=Path, help="PEM key of that certificate")

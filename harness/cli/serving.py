@@ -13,8 +13,10 @@ from harness.cli import allow_imports_beside, tell
 from harness.cli.option_words import options_from_words
 from harness.vocabulary.errors import InputError
 from oracles.serve.binding import until_stopped
+from oracles.serve.handler import Limits
 
 if TYPE_CHECKING:
+    from harness.vocabulary.oracle import Oracle
     from oracles.serve.binding import Running
 
 
@@ -26,24 +28,46 @@ def serve(chosen: argparse.Namespace) -> int:
 
         sink = stdio.claimed_stdout()  # before the vendor's module is imported, which may print
     allow_imports_beside(Path.cwd() / "audit.toml")
-    oracle = oracles.open(chosen.address, **options_from_words(chosen.option, "--option"))
+    at_once = _at_once(chosen)
+    oracle = _opened(chosen)
     if chosen.stdio:
         stdio.serve(oracle, sink=sink)
         return 0
-    token = _token(chosen.token_env)
+    token, limits = _token(chosen.token_env), Limits(concurrency=at_once)
     if chosen.grpc:
         from oracles.serve.grpc import Tls
         from oracles.serve.grpc import serve as serve_grpc
 
         tls = Tls(*map(_content, _certificates(chosen))) if chosen.cert else None
-        server: Running = serve_grpc(oracle, chosen.grpc, token=token, tls=tls)
+        server: Running = serve_grpc(oracle, chosen.grpc, token=token, tls=tls, limits=limits)
     else:
         from oracles.serve import http
 
-        server = http.serve(oracle, chosen.http, token=token, tls=_tls_context(chosen) if chosen.cert else None)
-    tell(f"{oracle.card.name} is served at {server.address}; stop it with Ctrl-C")
+        context = _tls_context(chosen) if chosen.cert else None
+        server = http.serve(oracle, chosen.http, token=token, tls=context, limits=limits)
+    many = f", {at_once} questions at once" if at_once > 1 else ""
+    tell(f"{oracle.card.name} is served at {server.address}{many}; stop it with Ctrl-C")
     until_stopped(server)
     return 0
+
+
+def _at_once(chosen: argparse.Namespace) -> int:
+    """How many questions are answered at once."""
+    name, number = ("--workers", chosen.workers) if chosen.threads is None else ("--threads", chosen.threads)
+    if number < 1:
+        raise InputError(f"{name} must be at least 1, not {number}")
+    if chosen.stdio and number > 1:
+        raise InputError(f"{name} {number}: over standard input and output one question is answered at a time")
+    return int(number)
+
+
+def _opened(chosen: argparse.Namespace) -> Oracle:
+    """The oracle to serve; a python: function that threads call is called in this process."""
+    options = options_from_words(chosen.option, "--option")
+    scheme, _, rest = chosen.address.partition(":")
+    if chosen.threads is None or scheme != "python":
+        return oracles.open(chosen.address, **options)
+    return oracles.python_oracle(rest, options)
 
 
 def _token(name: str | None) -> str | None:

@@ -39,7 +39,7 @@ class Limits:
     kept_bytes: int = 2**30  # all datasets together; the longest unused make room
     kept_seconds: float = 3600.0  # since it was last used
     concurrency: int = 1  # questions worked on at once; more only for anonymizers that can be called by threads
-    patience: float = 30.0  # seconds that a question waits for its turn
+    patience: float = 5.0  # seconds that a question waits for its turn; then its client is asked to come again
     draws: int = 1_000_000  # per question
 
     @property
