@@ -338,6 +338,14 @@ TERMS: tuple[Term, ...] = (
         aliases=("noise_delta",),
     ),
     Term(
+        "not measured",
+        "A record without which the anonymizer did not answer: it raised an error, released nonsense, took too long "
+        "or ended its process, while it answered about others or about f(D). Such a record proves nothing, so that the "
+        "claim cannot be said to hold. `harness run --retry-failed` asks again.",
+        aliases=("failed record", "could not be measured"),
+        see="how-to/long-audits.md",
+    ),
+    Term(
         "noticed",
         "The part of a report that lists what was odd about the oracle and its releases.",
         aliases=("notes",),
@@ -353,6 +361,12 @@ TERMS: tuple[Term, ...] = (
         "Several adversaries in one audit. Each has its own verdict; that of the audit is the worst and names its "
         "adversary. They share the releases, so the anonymizer is asked no more often.",
         see="how-to/adversaries.md",
+    ),
+    Term(
+        "patience",
+        'How long the oracle may be away or busy before an audit stops, such as `patience = "10m"`; it begins with the '
+        "first question that does not reach it and ends with the next answer.",
+        see="how-to/long-audits.md",
     ),
     Term(
         "person",
