@@ -103,12 +103,14 @@ def test_a_vendor_sees_what_was_raised_and_the_auditor_its_class(tmp_path: Path)
 
 def test_a_crash_behind_a_server_is_tried_twice_and_told_to_both_sides(tmp_path: Path) -> None:
     write_audit_of_server(tmp_path, "exiting_without_the_third")
-    run = run_harness("run", "audit.toml", "--out", "out", cwd=tmp_path)
-    assert run.returncode == 3
-    assert "error E308: " in run.stderr
-    assert "without the record on line 4 of people.csv: " in run.stderr
-    assert "the process of the anonymizer ended with exit code 7 while anonymizing" in run.stderr
-    assert "refused" not in run.stderr
+    run = run_harness("run", "audit.toml", "--out", "out", "--reveal", cwd=tmp_path)
+    assert run.returncode == 4
+    assert "1 record could not be measured (f failed behind its server)" in " ".join(run.stdout.split())
+    (reason,) = json.loads((tmp_path / "out" / "report.json").read_text())["not_measured"]["reasons"]
+    (said,) = reason["details"]
+    assert "without the record on line 4 of people.csv: " in said
+    assert "the process of the anonymizer ended with exit code 7 while anonymizing" in said
+    assert "refused" not in said
     failures = [line for line in (tmp_path / "server.log").read_text().splitlines() if "answer failed" in line]
     assert all("asked 2 times" in line for line in failures)
     assert failures
