@@ -34,8 +34,8 @@ def require_few(failed: Mapping[int, Failed], measured: bool, most: int | None) 
     """Raises an OracleError when too many persons could not be measured for an audit to go on."""
     if most is not None and len(failed) > most:
         raise OracleError(
-            f"{len(failed)} {_persons(failed)} could not be measured ({reasons_in_words(failed.values())}), and max_failures = "
-            f"{most} allows no more; {KEPT}: correct the cause and run it with --retry-failed, or raise --max-failures"
+            f"{_counted(len(failed), 'person')} could not be measured ({reasons_in_words(failed.values())}), and "
+            f"max_failures = {most} allows no more; {KEPT}: correct the cause and run it with --retry-failed, or raise --max-failures"
         )
     if most is None and not measured and len(failed) >= NOBODY_OF:
         raise OracleError(
@@ -49,13 +49,13 @@ def oracle_down(waiting: Iterable[Failed], error: OracleError) -> OracleError:
     """The error that ends an audit whose oracle does not answer f(D) either."""
     failed = list(waiting)
     return OracleError(
-        f"{len(failed)} question{'' if len(failed) == 1 else 's'} in a row failed ({reasons_in_words(failed)}), and f(D) is not answered any more "
-        f"either: {error}; {KEPT}, and the same command asks these again"
+        f"{_counted(len(failed), 'question')} in a row failed ({reasons_in_words(failed)}), and f(D) is not answered "
+        f"any more either: {error}; {KEPT}, and the same command asks these again"
     )
 
 
-def _persons(failed: Mapping[int, Failed]) -> str:
-    return "person" if len(failed) == 1 else "persons"
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def reasons_in_words(failed: Iterable[Failed]) -> str:
