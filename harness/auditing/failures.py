@@ -35,7 +35,8 @@ def require_few(failed: Mapping[int, Failed], measured: bool, most: int | None) 
     if most is not None and len(failed) > most:
         raise OracleError(
             f"{_counted(len(failed), 'person')} could not be measured ({reasons_in_words(failed.values())}), and "
-            f"max_failures = {most} allows no more; {KEPT}: correct the cause and run it with --retry-failed, or raise --max-failures"
+            f"max_failures = {most} allows no more; {KEPT}: correct the cause and run it with --retry-failed, or raise "
+            "--max-failures"
         )
     if most is None and not measured and len(failed) >= NOBODY_OF:
         raise OracleError(

@@ -1,7 +1,9 @@
 """Damaged files of an audit: what is intact is kept, f(D) is asked for again, and the audit goes on."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,7 +101,7 @@ def test_draws_that_cannot_be_made_again_are_a_clear_error(tmp_path: Path) -> No
         card = harness.Card("changing", randomized=True, seedable=False)
         count = 0
 
-        def answer(self, ask: harness.Ask) -> object:
+        def answer(self, ask: harness.Ask) -> Iterator[Any]:
             for _ in range(ask.draws):
                 self.count += 1
                 frame = ask.table.to_frame()
@@ -111,7 +113,14 @@ def test_draws_that_cannot_be_made_again_are_a_clear_error(tmp_path: Path) -> No
         def close(self) -> None:
             pass
 
-    options = {"quasi": QUASI, "sensitive": "ill", "epsilon": 1.99, "draws": 20, "budget": 2000, "out": tmp_path}
+    options: dict[str, Any] = {
+        "quasi": QUASI,
+        "sensitive": "ill",
+        "epsilon": 1.99,
+        "draws": 20,
+        "budget": 2000,
+        "out": tmp_path,
+    }
     harness.audit(Changing(), people(), **options)
     lines = (tmp_path / "journal.jsonl").read_bytes().split(b"\n")
     chosen = next(number for number, line in enumerate(lines) if b'"drawn"' in line and b'"risk"' in line)
@@ -123,7 +132,7 @@ def test_draws_that_cannot_be_made_again_are_a_clear_error(tmp_path: Path) -> No
 
 
 def test_seeded_draws_are_made_again(tmp_path: Path) -> None:
-    options = {"quasi": QUASI, "sensitive": "ill", "epsilon": 1.99, "draws": 5}
+    options: dict[str, Any] = {"quasi": QUASI, "sensitive": "ill", "epsilon": 1.99, "draws": 5}
     first = harness.audit(shaken, people(), out=tmp_path / "one", **options)
     unfinished_lines = (tmp_path / "one" / "journal.jsonl").read_bytes().split(b"\n")
     examined = [number for number, line in enumerate(unfinished_lines) if line.startswith(b'{"entry":{"examined"')]
