@@ -60,7 +60,8 @@ class Progress:
     heard: float | None = None  # when the last event of this run came
     total: int | None = None  # records to examine; None: not selected yet
     before: int = 0  # of them examined by an earlier run
-    worst: float = 0.0
+    worst: float = 0.0  # the largest distance that is proven
+    exact: bool = True  # no measurement so far has limits
     look: int = 1
     seen: set[int] = field(default_factory=set)
 
@@ -68,7 +69,8 @@ class Progress:
         if isinstance(event, Selected):
             self.total = len(event.examined)
         elif isinstance(event, Examined):
-            self.worst = max([self.worst, *(measurement.distance for measurement in event.measurements)])
+            self.worst = max([self.worst, *(measurement.lower for measurement in event.measurements)])
+            self.exact = self.exact and all(one.lower == one.upper for one in event.measurements)
             self.look = event.look
             self.seen.add(event.person)
         if not is_new:
@@ -110,8 +112,10 @@ class Progress:
         return f"about {_duration(missing * self._seconds(now) / self.fresh)} left" if self.fresh and missing else ""
 
     def largest(self) -> str:
+        """The largest distance so far; where chance plays a part its lower limit, since estimates contain noise."""
         again = f", look {self.look}" if self.look > 1 else ""
-        return f"largest distance {self.worst:.4g}{again}" if self.done else ""
+        proven = "" if self.exact else "proven to be at least "
+        return f"largest distance {proven}{self.worst:.4g}{again}" if self.done else ""
 
     def details(self, now: float) -> list[str]:
         """Pace, time left and the largest distance, as far as they are known."""

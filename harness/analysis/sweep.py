@@ -87,10 +87,18 @@ def _numbers(result: Mapping[str, Any]) -> Plain:
         "verdict": verdict["outcome"],
         "at_least": verdict["at_least"],
         "at_most": verdict["at_most"],
+        "epsilon": verdict["epsilon"],
+        "share_at_the_claim": _at_the_claim(verdict, statistics),
         **{name: statistics.get(name) for name in known},
         "share_of_changed_predictions": statistics.get("share_of_changed_predictions"),
         "membership_auc": (result.get("membership") or {}).get("auc"),
     }
+
+
+def _at_the_claim(verdict: Mapping[str, Any], statistics: Mapping[str, Any]) -> float | None:
+    """The share of persons who are proven to reach the ε of the claim."""
+    shares = statistics.get("share_at_or_above")
+    return None if shares is None else float(shares[f"{float(verdict['epsilon']):.4g}"])
 
 
 def _utility(report: Mapping[str, Any]) -> float | None:

@@ -25,6 +25,7 @@ from harness.vocabulary.source import read_columns
 
 PLAN = options_of(Plan)  # passed on to the Plan as they are
 OPTIONS = (*SUBJECT, *PLAN, *statements.OPTIONS)
+SWEEP = "sweep"  # the section that makes an audit.toml a sweep.toml: harness/analysis/sweep_file.py reads it
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +85,11 @@ def check(content: Mapping[str, Any]) -> None:
         if section == ADVERSARY:
             _check_adversaries(options)
             continue
+        if section == SWEEP:
+            raise InputError(
+                "this is a sweep, that is one audit for every value of some keys: run it with `harness sweep FILE`, or "
+                f"take [{SWEEP}] out to run one audit"
+            )
         if section not in known:
             raise InputError(f"unknown section [{section}]; {did_you_mean(section, [*known, ADVERSARY])}")
         _check_section(section, options, known[section])

@@ -211,6 +211,9 @@ def _sampling(certificate: Plain) -> Iterator[Row]:
     if sampling["budget"] is not None:
         yield "budget", f"{sampling['budget']:,} calls"
     yield "seed", str(draws["seed"])
+    if all(result["exact"] for result in certificate["results"]):
+        yield "draws", "one a side: nothing is random, so that there are no pairs of draws and no error levels"
+        return
     yield "pairs", draws["pairs"]
     for look in draws["looks"]:
         yield f"look {look['number']}", f"{look['draws']:,} draws a side, error level {brief(look['alpha'])} each"
@@ -220,10 +223,7 @@ def _probes(certificate: Plain) -> Iterator[Row]:
     probes = certificate["probes"]
     yield "noticed", "; ".join(probes["noticed"]) or "nothing"
     if probes["repeated"] is not None:
-        yield (
-            "repeated questions",
-            "{repeated} at the end, {different} with another answer".format(**probes["repeated"]),
-        )
+        yield "repeated questions", probes["repeated"]["sentence"]
     yield "row order", "makes no difference" if probes["row_order_invariant"] else "may make a difference"
     yield from ((f"assumed {number}", one) for number, one in enumerated(probes["assumed"]))
 
