@@ -70,8 +70,9 @@ TERMS: tuple[Term, ...] = (
     Term(
         "raw and suppressed baselines",
         "What the same adversaries find without any anonymizer, to compare with: under a release of the data as it is, "
-        "and under one with all quasi-identifiers suppressed. Computed for some of the examined persons; no verdict "
-        "rests on it.",
+        "and under one with all quasi-identifiers suppressed. An anonymizer can be worse than the data as it is: "
+        "leaving one person out may change the groups of many others. Computed for some of the examined persons; no "
+        "verdict rests on it.",
         aliases=("baselines", "identity release"),
         see="how-to/read-a-report.md",
     ),
@@ -137,6 +138,20 @@ TERMS: tuple[Term, ...] = (
         "confirm",
         "Before the verdict on a deterministic anonymizer some questions are asked a second time, those about the "
         "witnesses first. One answer that differs makes the verdict INCONCLUSIVE.",
+    ),
+    Term(
+        "bernoulli",
+        "The usual model of an adversary: naive Bayes, which counts how often each sensitive value occurs together "
+        "with each known quasi-identifier, and multiplies. Named as in `bernoulli on tf-tf`: model, then encoding.",
+        aliases=("naive Bayes",),
+        see="how-to/adversaries.md",
+    ),
+    Term(
+        "tf-tf",
+        "The usual way to read a release (encoding): each released cell says true or false, does it cover the value of "
+        "the person in question. Other encodings turn cells into numbers.",
+        aliases=("encoding", "encoder"),
+        see="how-to/adversaries.md",
     ),
     Term(
         "coupled",

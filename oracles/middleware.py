@@ -229,7 +229,8 @@ class Counts:
             traffic = f", {self.sent / 1e6:.1f} MB sent, {self.received / 1e6:.1f} MB received"
         failures = f" ({self.failures} failed)" if self.failures else ""
         retries = f", {self.retries} asked again" if self.retries else ""
-        return f"{self.asks} questions{failures}{retries}, {self.releases} releases, {self.seconds:.1f} s of waiting{traffic}"
+        waited = f"{self.releases} releases, {self.seconds:.1f} s of waiting"
+        return f"{self.asks} questions{failures}{retries}, {waited}{traffic}"
 
 
 class Counting(Wrapper):

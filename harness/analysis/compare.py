@@ -110,13 +110,13 @@ def require_comparable(first: Report, later: Report) -> None:
     if reasons:
         more = f"; and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
         raise InputError(
-            f"these audits cannot be compared, because they differ in {'; '.join(reasons[:MOST_REASONS])}{more}. Audit both with the same "
-            "data, claim, adversaries and distance"
+            f"these audits cannot be compared, because they differ in {'; '.join(reasons[:MOST_REASONS])}{more}. "
+            "Audit both with the same data, claim, adversaries and distance"
         )
 
 
 def _must_be_equal(plan: Mapping[str, Any]) -> Plain:
-    """What must be equal of two plans: the table, whose rows belong together, what is known and secret, and who asks."""
+    """What must be equal of two plans: the table, whose rows belong together, what is known and secret, who infers."""
     return {
         "data": {name: plan["data"][name] for name in ("rows", "digest", "persons_digest")},
         "quasi": [{name: column[name] for name in ("name", "kind")} for column in plan["quasi"]],

@@ -29,8 +29,8 @@ from harness.auditing.certificate_words import (
     how_to_verify,
     unnamed,
 )
-from harness.auditing.confirm import repeated_in_words
 from harness.auditing.confidential import with_sorted_values
+from harness.auditing.confirm import repeated_in_words
 from harness.auditing.decision import decision
 from harness.auditing.derived_numbers import declared_divergence
 from harness.auditing.detectable import detectable_share, exact_detectable, smallest_detectable

@@ -68,8 +68,8 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     invariant = coupled and reordered == answers[0]
     if card.row_order_invariant and coupled and not invariant:
         notes.append(
-            "the oracle says that the order of rows makes no difference, but it does; let f sort its rows first, or its "
-            "card say otherwise"
+            "the oracle says that the order of rows makes no difference, but it does; let f sort its rows first, or "
+            "its card say otherwise"
         )
     elif not card.randomized and not invariant:
         notes.append("rows in another order get another release; let f sort its rows first")

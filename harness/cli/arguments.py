@@ -134,8 +134,8 @@ def _report(command: argparse.ArgumentParser) -> None:
 
 def _baseline(command: argparse.ArgumentParser) -> None:
     command.epilog = (
-        "Exit codes of compare: 0 if nothing is worse, 1 if something is and is not accepted (where f is randomized: worse "
-        "by more than chance). "
+        "Exit codes of compare: 0 if nothing is worse, 1 if something is and is not accepted (where f is randomized: "
+        "worse by more than chance). "
         "Persons are compared if there is a key: in the environment variable HARNESS_BASELINE_KEY or the file of --key."
     )
     actions = command.add_subparsers(required=True, metavar="action")

@@ -66,8 +66,8 @@ def _mixed(result: Plain) -> Iterator[str]:
     if all(by_direction.values()):
         yield from wrapped(
             f"Worse in one number ({', '.join(by_direction['worse'])}) and better in another "
-            f"({', '.join(by_direction['better'])}): one that is worse is enough for WORSE, so the comparison the other "
-            "way round says WORSE too. Neither release is better for everybody.",
+            f"({', '.join(by_direction['better'])}): one that is worse is enough for WORSE, so the comparison the "
+            "other way round says WORSE too. Neither release is better for everybody.",
         )
 
 

@@ -81,9 +81,9 @@ def sweep_figures(sweep: Plain, distances: Distances) -> list[Markup]:
 READING = (
     "One row per cell. “At least” and “at most” are limits of the largest distance over all persons; "
     "“≥ claim” is the share of persons proven to reach the claimed ε; “≥ 0.00316” the share proven to reach 10^-2.5, a "
-    "small distance that the papers report too; “changed” is the share of persons without whom the most likely value is "
-    "another one. AUC says how well an adversary tells who was in the data by how sure it is of the true value (0.5: by "
-    "guessing)."
+    "small distance that the papers report too; “changed” is the share of persons without whom the most likely value "
+    "is another one. AUC says how well an adversary tells who was in the data by how sure it is of the true value "
+    "(0.5: by guessing)."
 )
 RANDOM = "Where chance plays a part, means are estimates that contain noise, and limits are what is proven."
 

@@ -9,7 +9,8 @@ def row(label: str, k: Any, series: str = "sweep 1", **numbers: Any) -> dict[str
     return {
         "cell": label, "series": series, "label": label, "parameters": {"oracle.options.k": k}, "status": "finished",
         "exact": True, "verdict": "holds", "at_least": 0.1, "at_most": 0.1, "mean": 0.01, "utility": None,
-        "share_at_or_above": {"0.003162": 0.5}, "share_at_the_claim": 0.25, "share_of_changed_predictions": 0.1, "calls": 30,
+        "share_at_or_above": {"0.003162": 0.5}, "share_at_the_claim": 0.25, "calls": 30,
+        "share_of_changed_predictions": 0.1,
         "membership_auc": {"value": 0.5, "lower": 0.4, "upper": 0.6}, **numbers,
     }  # fmt: skip
 

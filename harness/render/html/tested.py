@@ -30,7 +30,8 @@ def tested(source: Source) -> Section:
                                  draws_in_words(report)])),
             (term("quasi-identifier", "known to the adversary"), known),
             (term("secret", "to be inferred"), joined(_secrets(source), ", ")),
-            (term("adversary", "adversaries"), joined((named(name) for name in _adversaries(report)), "; ")),
+            (term("adversary", "adversaries"), joined([joined((named(name) for name in _adversaries(report)), "; "),
+                                                       *_names_explained(report)])),
             (term("distance"), joined(map(named, distances), "; ")),
             (term("claim"), joined([term("epsilon", "ε"), " = ", source.number("plan", "claim", "epsilon"), ", ",
                                     term("delta", "δ"), " = ", source.number("plan", "claim", "delta"),
@@ -64,6 +65,14 @@ def _data(source: Source) -> Iterator[object]:
 def _secrets(source: Source) -> Iterator[Markup]:
     for secret in source.report["plan"]["secrets"]:
         yield joined([named(secret["name"]), f" ({len(secret['values'])} values)"])
+
+
+def _names_explained(report: Plain) -> Iterator[object]:
+    """The parts of the usual adversary's name, where one has them."""
+    words = {word for name in _adversaries(report) for word in name.split()}
+    known = [term(word) for word in ("bernoulli", "tf-tf") if word in words]
+    if known:
+        yield joined([" (model on encoding; explained: ", joined(known, ", "), ")"])
 
 
 def _adversaries(report: Plain) -> list[str]:
