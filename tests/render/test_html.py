@@ -98,7 +98,7 @@ def test_every_number_that_a_curve_says_when_it_is_pointed_at_follows_from_repor
     points = set()
     for result in plain["results"]:
         keys = ("epsilon", "delta") if result["exact"] else ("epsilon", "delta", "lower", "upper")
-        points |= {tuple(shown(point[key]) for key in keys) + ("", "") for point in result["curve"]}
+        points |= {(*(shown(point[key]) for key in keys), "", "") for point in result["curve"]}
     hints = curve_hints(whole, "ε")
     assert len(hints) >= 10
     assert {hint[1:] for hint in hints} <= {point[:4] for point in points}
