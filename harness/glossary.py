@@ -84,6 +84,13 @@ TERMS: tuple[Term, ...] = (
         see="how-to/ci.md",
     ),
     Term(
+        "bernoulli",
+        "The usual model of an adversary: naive Bayes, which counts how often each sensitive value occurs together "
+        "with each known quasi-identifier, and multiplies. Named as in `bernoulli on tf-tf`: model, then encoding.",
+        aliases=("naive Bayes",),
+        see="how-to/adversaries.md",
+    ),
+    Term(
         "blind",
         "A blind audit sends the data without a person as just another table, so that the anonymizer is not told who "
         "is missing. It is the default over a network. Otherwise the data is sent once and rows are left out by "
@@ -138,20 +145,6 @@ TERMS: tuple[Term, ...] = (
         "confirm",
         "Before the verdict on a deterministic anonymizer some questions are asked a second time, those about the "
         "witnesses first. One answer that differs makes the verdict INCONCLUSIVE.",
-    ),
-    Term(
-        "bernoulli",
-        "The usual model of an adversary: naive Bayes, which counts how often each sensitive value occurs together "
-        "with each known quasi-identifier, and multiplies. Named as in `bernoulli on tf-tf`: model, then encoding.",
-        aliases=("naive Bayes",),
-        see="how-to/adversaries.md",
-    ),
-    Term(
-        "tf-tf",
-        "The usual way to read a release (encoding): each released cell says true or false, does it cover the value of "
-        "the person in question. Other encodings turn cells into numbers.",
-        aliases=("encoding", "encoder"),
-        see="how-to/adversaries.md",
     ),
     Term(
         "coupled",
@@ -458,6 +451,12 @@ TERMS: tuple[Term, ...] = (
         "A property of a release: in every class the sensitive values are shared out as in the whole table, up to a "
         "distance of t.",
         see="explanation/metrics.md",
+    ),
+    Term(
+        "tf-tf",
+        "The usual way to read a release (encoding): each released cell says true or false, does it cover the value of "
+        "the person in question. Other encodings turn cells into numbers.",
+        see="how-to/adversaries.md",
     ),
     Term(
         "untrue cells",
