@@ -191,7 +191,7 @@ def busy_port() -> Iterator[int]:
         ("serve reference:identity --http localhost", "'localhost' is no address to listen on; expected HOST:PORT"),
         (
             "serve reference:identity --http 0.0.0.0:0",
-            "set an environment variable to it and name that with --token-env NAME",
+            "needs a token: set an environment variable to it and name",
         ),
         ("serve reference:identity --http 127.0.0.1:BUSY", "cannot listen on 127.0.0.1:BUSY: Address already in use"),
         ("serve reference:identity --http 127.0.0.1:0 --option k", "--option 'k': expected NAME=VALUE, such as k=5"),
