@@ -84,13 +84,6 @@ TERMS: tuple[Term, ...] = (
         see="how-to/ci.md",
     ),
     Term(
-        "bernoulli",
-        "The usual model of an adversary: naive Bayes, which counts how often each sensitive value occurs together "
-        "with each known quasi-identifier, and multiplies. Named as in `bernoulli on tf-tf`: model, then encoding.",
-        aliases=("naive Bayes",),
-        see="how-to/adversaries.md",
-    ),
-    Term(
         "blind",
         "A blind audit sends the data without a person as just another table, so that the anonymizer is not told who "
         "is missing. It is the default over a network. Otherwise the data is sent once and rows are left out by "
@@ -321,7 +314,9 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "model",
-        "What the adversary trains on a release to predict the sensitive value: naive Bayes by default.",
+        "What the adversary trains on a release to predict the sensitive value. The default, `bernoulli`, is naive "
+        "Bayes: it counts how often each sensitive value occurs together with each known quasi-identifier, and "
+        "multiplies. An adversary is named model, then encoding: `bernoulli on tf-tf`.",
         aliases=("bernoulli",),
         see="how-to/adversaries.md",
     ),
@@ -451,12 +446,6 @@ TERMS: tuple[Term, ...] = (
         "A property of a release: in every class the sensitive values are shared out as in the whole table, up to a "
         "distance of t.",
         see="explanation/metrics.md",
-    ),
-    Term(
-        "tf-tf",
-        "The usual way to read a release (encoding): each released cell says true or false, does it cover the value of "
-        "the person in question. Other encodings turn cells into numbers.",
-        see="how-to/adversaries.md",
     ),
     Term(
         "untrue cells",
