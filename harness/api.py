@@ -21,7 +21,7 @@ import pandas as pd
 
 from harness.auditing.compile_certificate import compile_certificate
 from harness.auditing.compile_certificate import to_text as certificate_text
-from harness.auditing.config import AuditFile, bind, choose_adversaries, loaded
+from harness.auditing.config import AuditFile, bind, checked_statements, choose_adversaries, loaded
 from harness.auditing.failures import checked_most
 from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY, write_text
 from harness.auditing.journal import Journal
@@ -84,14 +84,18 @@ def audit(
     reveal: bool = False,  # show raw records in the summary, and in the files what was inferred about each person
     max_failures: int | None = None,  # persons that f may fail on (None: any number, while others can be measured)
     retry_failed: bool = False,  # with `out`: ask again about those whom an earlier call could not measure
+    evidence: Mapping[str, Any] | None = None,  # what the auditor states on the test report: the section [evidence]
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
 
     `anonymizer` is a callable f(df) -> df (or f(df, seed), f(df, rng)), an oracle, or an address; `quasi` maps
     each column that an adversary knows to its kind. Who infers is one adversary (`encoder`, `model`, `prior`), a list
     of `adversaries`, or a `panel`. With `out`, everything is kept there as it is measured and the same call continues
-    where an interrupted one stopped.
+    where an interrupted one stopped; `evidence` is for the test report that is then written, too.
     """
+    statements = checked_statements(evidence or {})
+    if statements and out is None:
+        raise InputError("evidence is printed on the test report, which is written to a folder; give out= as well")
     single = {"encoder": encoder, "model": model, "prior": prior}
     single = {name: part for name, part in single.items() if part is not None}
     dataset = _dataset(data, quasi, sensitive, missing, weight, person, suppressed)
@@ -118,7 +122,7 @@ def audit(
     with oracle_log(folder) as log:
         oracle = as_oracle(anonymizer, child_settings(log), timeout)
         return run_audit(
-            plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal,
+            plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal, statements=statements,
             max_failures=max_failures, retry_failed=retry_failed,
         )  # fmt: skip
 

@@ -70,8 +70,9 @@ TERMS: tuple[Term, ...] = (
     Term(
         "raw and suppressed baselines",
         "What the same adversaries find without any anonymizer, to compare with: under a release of the data as it is, "
-        "and under one with all quasi-identifiers suppressed. Computed for some of the examined persons; no verdict "
-        "rests on it.",
+        "and under one with all quasi-identifiers suppressed. An anonymizer can be worse than the data as it is: "
+        "leaving one person out may change the groups of many others. Computed for some of the examined persons; no "
+        "verdict rests on it.",
         aliases=("baselines", "identity release"),
         see="how-to/read-a-report.md",
     ),
@@ -314,7 +315,9 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "model",
-        "What the adversary trains on a release to predict the sensitive value: naive Bayes by default.",
+        "What the adversary trains on a release to predict the sensitive value. The default, `bernoulli`, is naive "
+        "Bayes: it counts how often each sensitive value occurs together with each known quasi-identifier, and "
+        "multiplies. An adversary is named model, then encoding: `bernoulli on tf-tf`.",
         aliases=("bernoulli",),
         see="how-to/adversaries.md",
     ),

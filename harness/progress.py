@@ -64,7 +64,8 @@ class Progress:
     heard: float | None = None  # when the last event of this run came
     total: int | None = None  # records to examine; None: not selected yet
     before: int = 0  # of them examined by an earlier run
-    worst: float = 0.0
+    worst: float = 0.0  # the largest distance that is proven
+    exact: bool = True  # no measurement so far has limits
     look: int = 1
     seen: set[int] = field(default_factory=set)
     failed: set[int] = field(default_factory=set)  # of them, who could not be measured
@@ -73,7 +74,8 @@ class Progress:
         if isinstance(event, Selected):
             self.total = len(event.examined)
         elif isinstance(event, Examined):
-            self.worst = max([self.worst, *(measurement.distance for measurement in event.measurements)])
+            self.worst = max([self.worst, *(measurement.lower for measurement in event.measurements)])
+            self.exact = self.exact and all(one.lower == one.upper for one in event.measurements)
             self.look = event.look
             self.seen.add(event.person)
             self.failed.discard(event.person)
@@ -128,8 +130,10 @@ class Progress:
         return f"the oracle does not answer, waiting since {in_words(seconds)}, up to {in_words(most)}"
 
     def largest(self) -> str:
+        """The largest distance so far; where chance plays a part its lower limit, since estimates contain noise."""
         again = f", look {self.look}" if self.look > 1 else ""
-        return f"largest distance {self.worst:.4g}{again}" if self.done > len(self.failed) else ""
+        proven = "" if self.exact else "proven to be at least "
+        return f"largest distance {proven}{self.worst:.4g}{again}" if self.done > len(self.failed) else ""
 
     def not_measured(self) -> str:
         return f"{len(self.failed):,} could not be measured" if self.failed else ""

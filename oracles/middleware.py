@@ -47,6 +47,11 @@ class Wrapper:
         waiting: tuple[float, float] = getattr(self.inner, "waiting", (0.0, 0.0))
         return waiting
 
+    @property
+    def retries(self) -> int:
+        """How often a question was asked again after a failure that may pass."""
+        return int(getattr(self.inner, "retries", 0))
+
 
 def _count(name: str, value: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -105,6 +110,11 @@ class Retrying(Wrapper):
         self._outage = Outage()
         self._rng = rng or np.random.default_rng()
         self._lock = threading.Lock()
+        self._retries = 0
+
+    @property
+    def retries(self) -> int:
+        return self._retries
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _retrying, (self.inner, self.attempts, self.first, self.longest, self.patience, self._rng)
@@ -138,6 +148,8 @@ class Retrying(Wrapper):
                     return
                 failed += 1
                 wait = self._wait_to_ask_again(failed, error)
+            with self._lock:
+                self._retries += 1
             time.sleep(wait)
 
     def _wait_to_ask_again(self, failed: int, error: OracleError) -> float:
@@ -258,7 +270,8 @@ class Counts:
     """How often an oracle was asked so far, and what that cost."""
 
     asks: int = 0
-    failures: int = 0
+    failures: int = 0  # questions that stayed without an answer
+    retries: int = 0  # questions that were asked again after a failure that may pass
     releases: int = 0
     seconds: float = 0.0  # waited for answers, summed over threads
     sent: int | None = None  # bytes, where the transport counts them
@@ -269,7 +282,9 @@ class Counts:
         if self.sent is not None and self.received is not None:
             traffic = f", {self.sent / 1e6:.1f} MB sent, {self.received / 1e6:.1f} MB received"
         failures = f" ({self.failures} failed)" if self.failures else ""
-        return f"{self.asks} questions{failures}, {self.releases} releases, {self.seconds:.1f} s of waiting{traffic}"
+        retries = f", {self.retries} asked again" if self.retries else ""
+        waited = f"{self.releases} releases, {self.seconds:.1f} s of waiting"
+        return f"{self.asks} questions{failures}{retries}, {waited}{traffic}"
 
 
 class Counting(Wrapper):
@@ -287,7 +302,7 @@ class Counting(Wrapper):
     def counts(self) -> Counts:
         sent, received = self.traffic
         with self._lock:
-            return replace(self._counts, sent=sent, received=received)
+            return replace(self._counts, sent=sent, received=received, retries=self.retries)
 
     def answer(self, ask: Ask) -> Iterator[Release]:
         releases = iter(self.inner.answer(ask))

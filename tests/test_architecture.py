@@ -33,7 +33,7 @@ ORDER = [
     "auditing.measure", "auditing.select", "auditing.budget", "auditing.baselines", "auditing.class_sizes",
     "auditing.block", "auditing.examine", "auditing.oracle_identity",
     "auditing.state", "auditing.not_measured", "auditing.race",
-    "auditing.plain_differences", "auditing.journal", "auditing.draw_store",
+    "auditing.plain_differences", "auditing.what_differs", "auditing.journal", "auditing.draw_store",
     "auditing.folder", "auditing.salvage", "auditing.present_draws",
     "auditing.procedure", "auditing.cost",
     "auditing.reasons", "auditing.verdict", "auditing.references", "auditing.plain_beside_proportional",

@@ -189,7 +189,10 @@ def busy_port() -> Iterator[int]:
         ("init people.csv -o .", ". exists; give --force to overwrite it, or another name with -o"),
         ("init people.csv -o new.toml --oracle cmd:cat --option k", "--option 'k': expected NAME=VALUE, such as k=5"),
         ("serve reference:identity --http localhost", "'localhost' is no address to listen on; expected HOST:PORT"),
-        ("serve reference:identity --http 0.0.0.0:0", "listening on 0.0.0.0 needs a token"),
+        (
+            "serve reference:identity --http 0.0.0.0:0",
+            "needs a token: set an environment variable to it and name",
+        ),
         ("serve reference:identity --http 127.0.0.1:BUSY", "cannot listen on 127.0.0.1:BUSY: Address already in use"),
         ("serve reference:identity --http 127.0.0.1:0 --option k", "--option 'k': expected NAME=VALUE, such as k=5"),
         ("serve reference:identity --http 127.0.0.1:0 --cert a --key b", "--cert a: the certificate or its key cannot"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,21 @@ def test_a_leak_is_worse_and_every_finding_has_its_numbers(
     out = capsys.readouterr().out
     assert out.startswith("WORSE than the baseline\nFAILS: ")
     assert f"  {LARGEST}: " in out
-    assert "  person/" in out
+    assert re.search(r"  person/[0-9a-f]{16}/\S+: .*; this person is row label \d+ \(worse than the baseline\)", out)
     assert "commit " in out
+    assert "chance" not in out  # nothing is random here
+
+
+def test_a_person_cannot_be_accepted_without_the_key_and_the_message_says_so(
+    file: str, folders: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HARNESS_BASELINE_KEY", raising=False)
+    given = ["--reason", "known", "--until", "2099-01-31"]
+    assert main(["baseline", "accept", folders["identity"], file, "person/*", *given]) == 2
+    told = capsys.readouterr().err
+    assert "persons cannot be compared without the key of their digests: give --key FILE" in told
+    assert main(["baseline", "accept", folders["identity"], file, "persn/*", *given]) == 2
+    assert "there is no finding 'persn/*' to accept" in capsys.readouterr().err
 
 
 def test_accepted_findings_pass_and_others_still_fail(

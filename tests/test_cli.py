@@ -86,7 +86,7 @@ def test_a_journal_of_another_plan_is_refused(folder: Path) -> None:
     (folder / "audit.toml").write_text(GOOD.replace("epsilon = 0.5", "epsilon = 0.6"))
     run = run_harness("run", "audit.toml", "--out", "out", cwd=folder)
     assert run.returncode == 2
-    assert "belongs to another audit (plan.claim.epsilon: 0.5 before, 0.6 now)" in run.stderr
+    assert "belongs to another audit ([claim] epsilon: 0.5 before, 0.6 now)" in run.stderr
 
 
 ANSWERED = 40  # questions before the pausing anonymizer stops: those that probe it, and some records

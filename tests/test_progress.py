@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness import progress
-from harness.auditing.events import Event, Examined, Selected
+from harness.auditing.events import Event, Examined, Measurement, Selected
 from harness.progress import Lines, Progress, with_progress
 from tests.anonymizers import chunks
 from tests.command_line import allow_answers, run_harness, write_pausing_audit
@@ -70,6 +70,12 @@ def test_on_a_terminal_a_bar_counts_the_records_and_shows_the_largest_distance(
 def test_pace_and_time_left_are_those_of_this_run(total: int, before: int, now: int, seconds: float, line: str) -> None:
     under_way, at = underway(total, before, now, seconds)
     assert under_way.line(at) == line
+
+
+def test_where_chance_plays_a_part_the_largest_distance_is_what_is_proven() -> None:
+    under_way, at = underway(10, 0, 2, 2)
+    under_way.add(Examined(7, 1, (Measurement(0, 0, 0, distance=0.4, lower=0.1, upper=0.7, draws=50),)), is_new=True)
+    assert under_way.line(at).endswith("largest distance proven to be at least 0.1")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.analysis.compare import Pair, Span, measures_of, spans_of
 from harness.analysis.person_digest import DigestKey
-from harness.analysis.rounding import outwards, plain_span, span_from_plain
+from harness.analysis.rounding import is_one_number, outwards, plain_span, span_from_plain
 from harness.render.outcomes import pair_names
 from harness.report import Report
 
@@ -77,6 +77,11 @@ class AuditBaseline:
     results: Mapping[str, PairBaseline]  # by adversary/secret
     metrics: Mapping[str, float] = field(default_factory=dict)  # of f(D), where f is deterministic
     laws: Mapping[str, str] = field(default_factory=dict)  # outcomes by name
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing is left to chance: both limits are equal but for the rounding."""
+        return all(is_one_number(span) for pair in self.results.values() for span in pair.measures.values())
 
     def plain(self) -> Plain:
         return {

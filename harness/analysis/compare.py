@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from harness.auditing.plain_differences import ABSENT, plain_differences
+from harness.auditing.what_differs import what_differs
 from harness.report import Report
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.persons import RowName
@@ -103,42 +104,27 @@ def worst(directions: Sequence[Direction]) -> Direction:
 
 def require_comparable(first: Report, later: Report) -> None:
     """Both audits must have tested the same claim about the same people against the same adversary."""
-    one, other = first.plain["plan"], later.plain["plan"]
-    reasons = [
-        *_differing("the data", _data(one), _data(other)),
-        *_differing("the claim", one["claim"], other["claim"]),
-        *_differing("the adversary", one["adversaries"], other["adversaries"]),
-        *_differing("the distance", _distances(one), _distances(other)),
-    ]
+    reasons = list(what_differs(*({"plan": _must_be_equal(report.plain["plan"])} for report in (first, later))))
     if not reasons and set(first.verdicts) != set(later.verdicts):
         reasons = ["one anonymizer releases tables, the other predictions"]
     if reasons:
         more = f"; and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
         raise InputError(
-            f"these audits cannot be compared: {'; '.join(reasons[:MOST_REASONS])}{more}. Audit both with the same "
-            "data, claim, adversaries and distance"
+            f"these audits cannot be compared, because they differ in {'; '.join(reasons[:MOST_REASONS])}{more}. "
+            "Audit both with the same data, claim, adversaries and distance"
         )
 
 
-def _data(plan: Mapping[str, Any]) -> Plain:
-    """What must be equal of the data: the table, whose rows belong together, what is known and what is secret."""
-    data = plan["data"]
+def _must_be_equal(plan: Mapping[str, Any]) -> Plain:
+    """What must be equal of two plans: the table, whose rows belong together, what is known and secret, who infers."""
     return {
-        "digest": data["digest"],
-        "persons": data["persons_digest"],
-        "quasi": [[column["name"], column["kind"]] for column in plan["quasi"]],
-        "secrets": [secret["name"] for secret in plan["secrets"]],
+        "data": {name: plan["data"][name] for name in ("rows", "digest", "persons_digest")},
+        "quasi": [{name: column[name] for name in ("name", "kind")} for column in plan["quasi"]],
+        "secrets": [{"name": secret["name"]} for secret in plan["secrets"]],
+        "claim": plan["claim"],
+        "adversaries": plan["adversaries"],
+        "divergence": [{name: one[name] for name in ("name", "declared")} for one in plan["divergence"]],
     }
-
-
-def _distances(plan: Mapping[str, Any]) -> list[Any]:
-    return [[one["name"], one["declared"]] for one in plan["divergence"]]
-
-
-def _differing(what: str, one: Any, other: Any) -> Iterator[str]:
-    for found in plain_differences(one, other):
-        place = f" ({found.place})" if found.place else ""
-        yield f"{what} is another{place}: {found.one!r:.60} and {found.other!r:.60}"
 
 
 def _joint_confidence(first: Report, later: Report) -> float:

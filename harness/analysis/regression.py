@@ -24,6 +24,8 @@ from harness.analysis.rounding import span_in_words
 from harness.render.outcomes import slug
 from harness.vocabulary.errors import InputError
 
+PERSON = "person"  # how the name of a finding about one person begins
+
 Direction = Literal["worse", "better", "same", "known", "changed"]
 
 
@@ -75,6 +77,7 @@ class Comparison:
     unused: tuple[Acceptance, ...]  # of findings that are not there any more
     not_compared: int  # persons that only one side has
     persons_left_out: bool  # the key of their digests was not there
+    exact: bool = False  # nothing is left to chance in either of the two
 
     @property
     def failing(self) -> tuple[Judged, ...]:
@@ -100,6 +103,7 @@ def compare_with_baseline(baseline: Baseline, name: str, after: AuditBaseline, t
         unused=tuple(one for one in mine.values() if one.finding not in named),
         not_compared=sum(_unmatched(before.results[pair], after.results[pair]) for pair in before.results),
         persons_left_out=before.data_digest is not None and after.data_digest is None,
+        exact=before.is_exact and after.is_exact,
     )
 
 
@@ -170,7 +174,7 @@ def _pair_changes(name: str, before: PairBaseline, after: PairBaseline, toleranc
     known = [(digest, _person(before, digest), new) for digest, new in (after.persons or {}).items()]
     matched = [(digest, old, new) for digest, old, new in known if old is not None]
     for digest, old, new in sorted(matched, key=lambda one: (one[1].upper - one[2].lower, one[0])):  # the worst first
-        yield _number_change(f"person/{digest}/{name}", old, new, tolerance)
+        yield _number_change(f"{PERSON}/{digest}/{name}", old, new, tolerance)
 
 
 def _person(result: PairBaseline, digest: str) -> Span | None:

@@ -30,9 +30,14 @@ def span_from_plain(plain: Any) -> Span:
     return span
 
 
+def is_one_number(span: Span) -> bool:
+    """Whether both limits are equal but for the rounding."""
+    return math.isclose(span.lower, span.upper, rel_tol=1e-4)
+
+
 def span_in_words(span: Span) -> str:
     """One number where both limits are equal but for the rounding."""
-    if math.isclose(span.lower, span.upper, rel_tol=1e-4):
+    if is_one_number(span):
         return f"{span.upper:.4g}"
     return f"{span.lower:.4g} to {span.upper:.4g}"
 

@@ -49,7 +49,8 @@ def _row(result: CellResult) -> Plain:
     if result.report is None:
         return {**row, "error": None if result.error is None else code_of(result.error)}
     plain = result.report.plain
-    pairs = [_numbers(one) for one in plain["results"]]
+    epsilon = plain["plan"]["claim"]["epsilon"]
+    pairs = [_numbers(one, epsilon) for one in plain["results"]]
     worst = next(one for one in pairs if _pair(one) == _pair(plain["verdict"]))
     return {
         **row,
@@ -75,7 +76,7 @@ def _pair(one: Mapping[str, Any]) -> tuple[str, str]:
     return one["adversary"], one["secret"]
 
 
-def _numbers(result: Mapping[str, Any]) -> Plain:
+def _numbers(result: Mapping[str, Any], epsilon: float) -> Plain:
     """What a row says about one adversary and secret."""
     verdict, statistics = result["verdict"], result.get("statistics", {})
     known = ("largest", "mean", "deviation", "share_at_or_above", "share_possibly_at_or_above")
@@ -87,6 +88,7 @@ def _numbers(result: Mapping[str, Any]) -> Plain:
         "verdict": verdict["outcome"],
         "at_least": verdict["at_least"],
         "at_most": verdict["at_most"],
+        "share_at_the_claim": statistics.get("share_at_or_above", {}).get(f"{epsilon:.4g}"),
         **{name: statistics.get(name) for name in known},
         "share_of_changed_predictions": statistics.get("share_of_changed_predictions"),
         "membership_auc": (result.get("membership") or {}).get("auc"),

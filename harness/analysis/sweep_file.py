@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.auditing.config import check, read_toml, sections
+from harness.auditing.config import SWEEP, check, read_toml, sections
 from harness.auditing.options import ADVERSARY, TABLE, TEXT_OR_TABLE
 from harness.vocabulary.errors import InputError, did_you_mean
 
-SWEEP, MODE, NAME = "sweep", "mode", "name"
+MODE, NAME = "mode", "name"
 MODES = ("grid", "zip")
 RANGE_KEYS = ("from", "to", "step", "factor")
 MOST_CELLS = 10_000

@@ -30,6 +30,7 @@ from harness.auditing.certificate_words import (
     unnamed,
 )
 from harness.auditing.confidential import with_sorted_values
+from harness.auditing.confirm import repeated_in_words
 from harness.auditing.decision import decision
 from harness.auditing.derived_numbers import declared_divergence
 from harness.auditing.detectable import detectable_share, exact_detectable, smallest_detectable
@@ -280,10 +281,15 @@ def _probes(report: Mapping[str, Any]) -> Plain:
     return {
         "noticed": list(dict.fromkeys(notes)),
         "assumed": list(report["assumptions"]),
-        "repeated": report["confirmed"],
+        "repeated": _repeated(report),
         "coupled": report["oracle"]["coupled"],
         "row_order_invariant": report["oracle"]["row_order_invariant"],
     }
+
+
+def _repeated(report: Mapping[str, Any]) -> Plain | None:
+    confirmed = report["confirmed"]
+    return None if confirmed is None else {**confirmed, "sentence": repeated_in_words(confirmed)}
 
 
 def _attempts(report: Mapping[str, Any], facts: Facts) -> Plain:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.confidential import plan_digest
+from harness.auditing.confirm import AT_FIRST
 from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding, to_plain
 from harness.auditing.grid import epsilons
@@ -129,10 +130,11 @@ def _compiled(state: AuditState, findings: Sequence[Finding], verdicts: dict[Pai
 
 
 def _plain_confirmed(state: AuditState) -> Plain | None:
-    """How many questions a deterministic f was asked again, and how many answers differed."""
+    """How many questions a deterministic f was asked again, at first and at the end, and how many answers differed."""
     if state.confirmed is None:
         return None
     return {
+        "at_first": AT_FIRST,
         "repeated": state.confirmed.repeated,
         "different": state.confirmed.different,
         "unanswered": state.confirmed.unanswered,

@@ -25,6 +25,7 @@ from harness.vocabulary.source import read_columns
 
 PLAN = options_of(Plan)  # passed on to the Plan as they are
 OPTIONS = (*SUBJECT, *PLAN, *statements.OPTIONS)
+SWEEP = "sweep"  # the section that makes an audit.toml a sweep.toml: harness/analysis/sweep_file.py reads it
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +85,29 @@ def check(content: Mapping[str, Any]) -> None:
         if section == ADVERSARY:
             _check_adversaries(options)
             continue
+        if section == SWEEP:
+            raise InputError(
+                "this is a sweep, that is one audit for every value of some keys: run it with `harness sweep FILE`, or "
+                f"take [{SWEEP}] out to run one audit"
+            )
         if section not in known:
             raise InputError(f"unknown section [{section}]; {did_you_mean(section, [*known, ADVERSARY])}")
         _check_section(section, options, known[section])
-    for table in content.get(statements.EVIDENCE, {}).get("accepted", ()):
-        _check_keys("[[evidence.accepted]]", table, statements.ACCEPTED_KEYS)
+    _check_accepted(content.get(statements.EVIDENCE, {}))
     for section, options in known.items():
         _require_keys(section, content.get(section, {}), options.values())
+
+
+def _check_accepted(evidence: Mapping[str, Any]) -> None:
+    for table in evidence.get("accepted", ()):
+        _check_keys("[[evidence.accepted]]", table, statements.ACCEPTED_KEYS)
+
+
+def checked_statements(evidence: Any) -> dict[str, Any]:
+    """What an auditor states, as the section [evidence] or the keyword of `audit`: checked, as plain data."""
+    _check_section(statements.EVIDENCE, evidence, sections()[statements.EVIDENCE])
+    _check_accepted(evidence)
+    return statements.stated(evidence)
 
 
 def _check_section(section: str, options: Any, known: Mapping[str, Option]) -> None:

@@ -15,9 +15,18 @@ import numpy as np
 from harness.auditing.events import Measurement, OracleProfile
 from harness.auditing.finding import Finding
 from harness.auditing.plan import Claim, Plan
+from harness.auditing.probe import REPEATS
 
 Key = tuple[int, int, int]  # person, number of the adversary, of the secret
+AT_FIRST = REPEATS - 1  # repetitions of the first question when an audit begins
 TIMES = 2  # every witness is asked about again, at least
+
+
+def repeated_in_words(confirmed: Mapping[str, int] | None) -> str:
+    """How many questions were asked again, and how many answers differed; `confirmed` as report.json has it."""
+    if confirmed is None:
+        return f"{AT_FIRST} at the beginning, none at the end"
+    return f"{AT_FIRST} at the beginning, {confirmed['repeated']} at the end; {confirmed['different']} answers differed"
 
 
 def confirms(profile: OracleProfile) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.auditing.probe import REPEATS
+from harness.auditing.confirm import AT_FIRST, repeated_in_words
 from harness.auditing.reasons import percent
 from harness.auditing.select import HALF
 
@@ -109,17 +109,16 @@ def _false_rejection(report: Mapping[str, Any]) -> Plain:
 
 
 def _if_deterministic(report: Mapping[str, Any]) -> str:
-    repeated, different = repeated_questions(report)
     return (
-        f"if the anonymizer is deterministic: distances are then computed, not estimated. {repeated} questions were "
-        f"repeated; {different} got another answer"
+        "if the anonymizer is deterministic: distances are then computed, not estimated. Repeated questions: "
+        f"{repeated_in_words(report['confirmed'])}"
     )
 
 
 def repeated_questions(report: Mapping[str, Any]) -> tuple[int, int]:
     """How often a question was asked again, at the beginning and at the end, and how often the answer was another."""
     confirmed = report["confirmed"] or {"repeated": 0, "different": 0}
-    return REPEATS - 1 + confirmed["repeated"], confirmed["different"]
+    return AT_FIRST + confirmed["repeated"], confirmed["different"]
 
 
 def _different_answers(report: Mapping[str, Any]) -> float | None:

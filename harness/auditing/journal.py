@@ -17,14 +17,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from harness.auditing.plain_differences import plain_differences
+from harness.auditing.what_differs import what_differs
 from harness.vocabulary.errors import JournalError, NotWrittenError, why_not_written
 from harness.vocabulary.private_files import make_private_folder, open_private
 
 Entry = dict[str, Any]
 START = "0" * 64
 OPEN, CLOSE = b'{"entry":', b',"chain":""}'
-MOST_DIFFERENCES, MOST_SHOWN = 3, 60  # places of a foreign plan that an error names; letters of each value
+MOST_DIFFERENCES = 3  # between a plan and that of a foreign journal that an error names
 SYNC_SECONDS = 0.5  # what a power cut may cost; a killed process loses nothing
 
 
@@ -198,16 +198,10 @@ def _may_be_ours(content: bytes) -> bool:
 
 
 def _what_differs(before: Entry, now: Entry) -> str:
-    """The first places at which two owners differ, each with both values."""
-    found = list(plain_differences(before, now))
-    shown = [f"{one.place}: {_shown(one.one)} before, {_shown(one.other)} now" for one in found[:MOST_DIFFERENCES]]
-    more = len(found) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more else "")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    """The first things that differ between two owners."""
+    found = list(what_differs(before, now))
+    more = len(found) - MOST_DIFFERENCES
+    return "; ".join(found[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _broken(path: Path, number: int) -> JournalError:

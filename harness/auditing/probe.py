@@ -67,9 +67,12 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     reordered = _answer(oracle, _in_another_order(plan, ask)) if coupled or is_still else None
     invariant = coupled and reordered == answers[0]
     if card.row_order_invariant and coupled and not invariant:
-        notes.append("the oracle says that the order of rows makes no difference, but it does")
+        notes.append(
+            "the oracle says that the order of rows makes no difference, but it does; let f sort its rows first, or "
+            "its card say otherwise"
+        )
     elif not card.randomized and not invariant:
-        notes.append("the order of the rows makes a difference to what is released")
+        notes.append("rows in another order get another release; let f sort its rows first")
     reading = _reads_its_input(oracle, ask, answers[0], card)
     if is_still and not coupled and same and reordered != answers[0]:
         reading = replace(reading, doubts=(*reading.doubts, ANSWERS_FROM_MEMORY))

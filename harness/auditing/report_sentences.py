@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from harness.auditing.confirm import repeated_in_words
 from harness.auditing.events import OracleProfile, Selected
 from harness.auditing.finding import Finding
 from harness.auditing.plain_beside_proportional import in_words, proportional_beside_plain
 from harness.auditing.plan import Claim
-from harness.auditing.probe import REPEATS
 from harness.auditing.reasons import JudgingContext, percent
 from harness.auditing.state import AuditState
 from harness.vocabulary.persons import person_in_words
@@ -108,8 +109,8 @@ def assumptions_of(
         )
     if any(selected.exact):
         lines.append(
-            f"f answered {REPEATS} equal questions at the beginning and {_repeated(state)} at the end equally and is "
-            "treated as deterministic: distances are then exact; equal answers alone do not prove it"
+            f"f is treated as deterministic, and distances as exact, because of its answers to repeated questions "
+            f"({repeated_in_words(_confirmed(state))}); equal answers alone do not prove it"
         )
     if not all(selected.exact):
         lines.append(
@@ -165,8 +166,8 @@ def _budget(spec: Mapping[str, Any], state: AuditState, selected: Selected, unit
     return f"the budget of {spec['budget']} calls was for {whom}; it was not spent further because {why}"
 
 
-def _repeated(state: AuditState) -> int:
-    return 0 if state.confirmed is None else state.confirmed.repeated - state.confirmed.different
+def _confirmed(state: AuditState) -> Mapping[str, int] | None:
+    return None if state.confirmed is None else asdict(state.confirmed)
 
 
 def _who_infers(profile: OracleProfile, selected: Selected) -> str:

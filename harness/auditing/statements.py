@@ -1,7 +1,7 @@
 """What the auditor states about an audit and no measurement tells: the [evidence] section of audit.toml.
 
-Stated things are printed on the test report as they are, marked as stated, and decide nothing. All of them are
-optional; texts are bounded, since they are printed.
+The keyword `evidence` of `audit` is the same. Stated things are printed on the test report as they are, marked as
+stated, and decide nothing. All of them are optional; texts are bounded, since they are printed.
 """
 
 from __future__ import annotations

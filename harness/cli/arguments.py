@@ -145,7 +145,8 @@ def _report(command: argparse.ArgumentParser) -> None:
 
 def _baseline(command: argparse.ArgumentParser) -> None:
     command.epilog = (
-        "Exit codes of compare: 0 if nothing is worse by more than chance, 1 if something is and is not accepted. "
+        "Exit codes of compare: 0 if nothing is worse, 1 if something is and is not accepted (where f is randomized: "
+        "worse by more than chance). "
         "Persons are compared if there is a key: in the environment variable HARNESS_BASELINE_KEY or the file of --key."
     )
     actions = command.add_subparsers(required=True, metavar="action")
@@ -195,6 +196,11 @@ def _sweep(command: argparse.ArgumentParser) -> None:
 
 
 def _compare(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "WORSE if the largest distance, the mean distance or the share at the claim is worse; BETTER if one is better "
+        "and none is worse; else SAME. Exit codes: 0 whatever the comparison says, 2 if the audits cannot be compared. "
+        "To fail a job when something gets worse, use `harness baseline compare`."
+    )
     command.add_argument(
         "folders",
         type=Path,

@@ -11,12 +11,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.baseline import AuditBaseline, baseline_of
+from harness.analysis.baseline import baseline_of
 from harness.analysis.baseline_file import Acceptance, Baseline, baseline_to_extend, read_baseline, write_baseline
-from harness.analysis.person_digest import VARIABLE, DigestKey, create_key, find_key
+from harness.analysis.person_digest import VARIABLE, create_key, find_key
 from harness.analysis.recorded import recorded_now
-from harness.analysis.regression import Comparison, Judged, compare_with_baseline
-from harness.analysis.regression_text import comparison_lines, comparison_outcomes, recorded_in_words
+from harness.analysis.regression import PERSON, Comparison, Judged, compare_with_baseline
+from harness.analysis.regression_text import (
+    comparison_lines,
+    comparison_outcomes,
+    persons_by_digest,
+    recorded_in_words,
+)
 from harness.api import open_oracle, oracle_log, run_audit, versions
 from harness.auditing.config import load
 from harness.auditing.folder import REPORT, RUN
@@ -36,7 +41,7 @@ def save(chosen: argparse.Namespace) -> int:
         create_key(chosen.key)
         tell(f"a new key is in {chosen.key}; keep it, and keep it out of the repository")
     key = find_key(chosen.key)
-    found = _found(chosen, key)
+    found = baseline_of(_report(chosen.audit), key, _laws(chosen.check))
     baseline = baseline_to_extend(chosen.output, key)
     if chosen.tolerance is not None:
         if not 0 <= chosen.tolerance < float("inf"):
@@ -55,9 +60,12 @@ def save(chosen: argparse.Namespace) -> int:
 
 
 def compare(chosen: argparse.Namespace) -> int:
-    """What got better or worse since the baseline; 1 if something did by more than chance and is not accepted."""
-    baseline, comparison = _compared(chosen)
-    lines = [*comparison_lines(comparison), f"baseline {chosen.baseline}: {recorded_in_words(baseline.recorded)}"]
+    """What got better or worse since the baseline; 1 if something got worse and is not accepted."""
+    baseline, comparison, persons = _compared(chosen)
+    lines = [
+        *comparison_lines(comparison, persons),
+        f"baseline {chosen.baseline}: {recorded_in_words(baseline.recorded)}",
+    ]
     verdict = "WORSE than the baseline" if comparison.failing else "NOT WORSE than the baseline"
     print_result("\n".join([verdict, *lines]) + "\n")
     show_outcomes(comparison_outcomes(comparison, Location(str(chosen.baseline))))
@@ -69,7 +77,7 @@ def accept(chosen: argparse.Namespace) -> int:
     until = _date(chosen.until)
     if not chosen.reason.strip():
         raise InputError("--reason is empty; say why the finding is accepted, for whoever reviews the file")
-    baseline, comparison = _compared(chosen)
+    baseline, comparison, _ = _compared(chosen)
     accepted = [one.change for one in _matching(chosen.finding, comparison)]
     for change in accepted:
         acceptance = Acceptance(comparison.audit, change.finding, chosen.reason, until, change.worst)
@@ -92,6 +100,11 @@ def _date(text: str) -> date:
 def _matching(pattern: str, comparison: Comparison) -> Sequence[Judged]:
     """The findings of this name; `*` stands for any part of it."""
     matching = [one for one in comparison.judged if fnmatchcase(one.change.finding, pattern)]
+    if not matching and comparison.persons_left_out and fnmatchcase(PERSON, pattern.partition("/")[0]):
+        raise InputError(
+            f"{pattern!r} names a person, and persons cannot be compared without the key of their digests: give --key "
+            f"FILE, or set the environment variable {VARIABLE}, with the key that the baseline was saved with"
+        )
     if not matching:
         near = nearest(pattern, [one.change.finding for one in comparison.judged])
         raise InputError(
@@ -101,17 +114,16 @@ def _matching(pattern: str, comparison: Comparison) -> Sequence[Judged]:
     return matching
 
 
-def _compared(chosen: argparse.Namespace) -> tuple[Baseline, Comparison]:
+def _compared(chosen: argparse.Namespace) -> tuple[Baseline, Comparison, dict[str, str]]:
+    """The baseline, what became of the audit since, and who the digests of persons are."""
     if chosen.baseline.is_dir() or chosen.baseline.suffix == ".toml":
         raise InputError(f"{chosen.baseline} is not a baseline file; the audit comes first and the baseline second")
     baseline, key = read_baseline(chosen.baseline), find_key(chosen.key)
     baseline.require_no_other_key(key)
     baseline.audit(chosen.name)  # a wrong name is told before the audit runs
-    return baseline, compare_with_baseline(baseline, chosen.name, _found(chosen, key), date.today())
-
-
-def _found(chosen: argparse.Namespace, key: DigestKey | None) -> AuditBaseline:
-    return baseline_of(_report(chosen.audit), key, _laws(chosen.check))
+    report = _report(chosen.audit)
+    found = baseline_of(report, key, _laws(chosen.check))
+    return baseline, compare_with_baseline(baseline, chosen.name, found, date.today()), persons_by_digest(report, key)
 
 
 def _report(audit: Path) -> Report:

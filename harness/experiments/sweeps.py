@@ -18,7 +18,7 @@ from typing import Any
 
 from harness.analysis.sweep import CellResult, sweep_plain
 from harness.analysis.sweep_file import Cell, digest, read_sweep
-from harness.api import open_oracle, run_audit
+from harness.api import open_oracle, oracle_log, run_audit
 from harness.auditing.config import AuditFile, build, dataset_of
 from harness.auditing.cost import predicted_calls
 from harness.auditing.events import Event, OracleProfile, Probed, Selected
@@ -26,7 +26,7 @@ from harness.auditing.folder import LOG, write_text
 from harness.progress import SeveralAudits, Watcher
 from harness.report import Report
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import HarnessError
+from harness.vocabulary.errors import HarnessError, InputError, OracleError
 from harness.vocabulary.oracle import Oracle
 from oracles.shared_answers import SharedAnswers
 
@@ -88,7 +88,22 @@ class SweepRun:
             except HarnessError as error:
                 raise error.within(f"cell {cell.label}") from None
             run.left[_asked(cell)] += 1
+        run._require_oracles_that_open()
         return run
+
+    def _require_oracles_that_open(self) -> None:
+        """A mistake in the options of any oracle is refused before the first cell; one that is away fails its cells."""
+        opened = set()
+        for cell in self.cells:
+            named = digest(cell.content["oracle"])
+            if named in opened:
+                continue
+            opened.add(named)
+            with oracle_log(None) as log, suppress(OracleError):
+                try:
+                    open_oracle(self.files[cell.folder], log)[0].close()
+                except InputError as error:
+                    raise error.within(f"cell {cell.label}") from None
 
     def results(self, progress: SeveralAudits, tell: Tell) -> Iterator[CellResult]:
         """What became of each cell, in order; one that fails does not end the others."""

@@ -260,10 +260,15 @@ def _with_closed_side(column: ReleasedColumn, declaration: dict[str, Any], how: 
 
 
 def _ranges_meet(column: ReleasedColumn, declaration: Mapping[str, Any]) -> bool:
+    """Whether ranges share ends that none of them says to have; square brackets say that both ends belong to it."""
     reading = column.reading(declaration)
-    values = [parse(cell, reading) for cell in column.cells[:MOST_CELLS_TRIED]]
+    values = [parse(cell, reading) for cell in column.cells[:MOST_CELLS_TRIED] if not _has_brackets(cell)]
     ranges = {(value.low, value.high) for value in values if isinstance(value, Interval) and value.closed == "both"}
     return _meet_without_overlap(sorted(ranges))
+
+
+def _has_brackets(cell: str) -> bool:
+    return cell.strip().startswith("[") and cell.strip().endswith("]")
 
 
 def _meet_without_overlap(ranges: Sequence[tuple[float, float]]) -> bool:

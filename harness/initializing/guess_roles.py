@@ -90,9 +90,10 @@ def draft_of(
     was = "given" if sensitive else "guessed"
     draft = Draft(final, chosen, was, person, rows=columns[0].rows)
     if not draft.quasi:
+        why = "; ".join(f"{one.name!r} is {one.because}" for one in draft.left_out[:8])
         raise InputError(
-            "no column is left that an adversary could know: "
-            f"{'; '.join(f'{one.name!r} is {one.because}' for one in draft.left_out[:8])}; name some with --quasi"
+            f"no column is left that an adversary could know beside {chosen!r}, which is taken as sensitive"
+            + (f": {why}; name some with --quasi" if why else "; the data needs at least two columns")
         )
     return draft
 

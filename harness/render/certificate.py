@@ -84,7 +84,7 @@ def _conformity(certificate: Plain) -> Iterator[Row]:
     yield "statement", conformity["sentence"]
     yield "claim", certificate["claim"]["sentence"]
     yield "reason", conformity["reason"]
-    yield "largest distance", f"at least {brief(conformity['at_least'])}, at most {brief(conformity['at_most'])}"
+    yield "largest distance", _between(conformity)
     yield "carried by", f"{conformity['adversary']}; {conformity['secret']}"
     yield "witness", f"line of the journal with the link {conformity['witness']}"
     if conformity["share"] is not None:
@@ -97,7 +97,8 @@ def _decision(certificate: Plain) -> Iterator[Row]:
         yield f"rule {number}", rule
     for name in ("false acceptance", "false rejection"):
         risk = decision[name.replace(" ", "_")]
-        yield name, f"probability at most {share_in_words(risk['at_most'])}: {risk['why']}"
+        most = "" if risk["at_most"] == 0 else "at most "
+        yield name, f"probability {most}{share_in_words(risk['at_most'])}: {risk['why']}"
     yield "multiplicity", decision["multiplicity"]
     if (often := decision["different_answers_at_most"]) is not None:
         confidence = 100 * certificate["claim"]["confidence"]
@@ -112,7 +113,10 @@ def _results(certificate: Plain) -> Iterator[Row]:
         yield f"result {number}", _result(result)
     yield from _baselines(certificate["baselines"])
     attempts = certificate["attempts"]
-    yield "calls", _listed(attempts["calls"]) if attempts["calls"] else "not counted"
+    counts = attempts["calls"]
+    yield "calls", _listed(counts) if counts else "not counted: the anonymizer was called as a Python function"
+    if counts and "retries" in counts:
+        yield "retries", f"{counts['retries']} questions were asked again after a failure that may pass"
     yield "failures", str(attempts["failures"])
     for one in attempts.get("not_measured", ()):  # none in certificates of earlier versions
         yield "not measured", f"{one['persons']}: {one['reason']}"
@@ -135,7 +139,7 @@ def _baselines(baselines: Plain | str) -> Iterator[Row]:
 
 
 def _result(result: Plain) -> str:
-    ends = f"largest at least {brief(result['at_least'])}, at most {brief(result['at_most'])}"
+    ends = f"largest {_between(result)}"
     return (
         f"{result['adversary']}; {result['secret']}: {result['outcome'].upper()}; distance {result['distance']}: "
         f"{ends}, mean {brief(result['mean'])}, deviation {brief(result['deviation'])}; draws "
@@ -148,6 +152,12 @@ def _loss(result: Plain) -> str:
     if loss is None:
         return ""
     return f"; differential privacy claimed {brief(loss['claimed'])}, at least {brief(loss['at_least'])} shown"
+
+
+def _between(limits: Plain) -> str:
+    """The largest distance: a number where nothing is random, else its limits."""
+    at_least, at_most = brief(limits["at_least"]), brief(limits["at_most"])
+    return at_least if limits["at_least"] == limits["at_most"] else f"at least {at_least}, at most {at_most}"
 
 
 def _who(certificate: Plain) -> Iterator[Row]:
@@ -213,6 +223,9 @@ def _sampling(certificate: Plain) -> Iterator[Row]:
     if sampling["budget"] is not None:
         yield "budget", f"{sampling['budget']:,} calls"
     yield "seed", str(draws["seed"])
+    if all(result["exact"] for result in certificate["results"]):
+        yield "draws", "one a side: nothing is random, so that there are no pairs of draws and no error levels"
+        return
     yield "pairs", draws["pairs"]
     for look in draws["looks"]:
         yield f"look {look['number']}", f"{look['draws']:,} draws a side, error level {brief(look['alpha'])} each"
@@ -222,10 +235,7 @@ def _probes(certificate: Plain) -> Iterator[Row]:
     probes = certificate["probes"]
     yield "noticed", "; ".join(probes["noticed"]) or "nothing"
     if probes["repeated"] is not None:
-        yield (
-            "repeated questions",
-            "{repeated} at the end, {different} with another answer".format(**probes["repeated"]),
-        )
+        yield "repeated questions", probes["repeated"]["sentence"]
     yield "row order", "makes no difference" if probes["row_order_invariant"] else "may make a difference"
     yield from ((f"assumed {number}", one) for number, one in enumerated(probes["assumed"]))
 

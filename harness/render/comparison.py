@@ -42,6 +42,7 @@ def _lines(comparison: Plain, first: str, later: str, rows: RowNames) -> Iterato
             f"{result['better']:,} better, {result['same']:,} the same"
         )
         yield from _persons(result, rows)
+        yield from _mixed(result)
     yield from _metrics(comparison)
     for which in ("new", "gone"):
         for note in comparison["notes"][which]:
@@ -56,13 +57,35 @@ def _persons(result: Plain, rows: RowNames) -> Iterator[str]:
         yield f"  and {len(result['persons']) - SHOWN:,} more (--json lists all)"
 
 
+def _mixed(result: Plain) -> Iterator[str]:
+    """Why a comparison is worse in both directions, where some numbers rose and others fell."""
+    by_direction = {
+        way: [name for name, measure in result["measures"].items() if measure["direction"] == way]
+        for way in ("worse", "better")
+    }
+    if all(by_direction.values()):
+        yield from wrapped(
+            f"Worse in one number ({', '.join(by_direction['worse'])}) and better in another "
+            f"({', '.join(by_direction['better'])}): one that is worse is enough for WORSE, so the comparison the "
+            "other way round says WORSE too. Neither release is better for everybody.",
+        )
+
+
 def _metrics(comparison: Plain) -> Iterator[str]:
     metrics = comparison["metrics"]
     if metrics:
         yield ""
         yield f"metrics of f(D) that changed: {len(metrics)}"
         for metric in metrics[:SHOWN]:
-            yield printable(f"  {metric['metric']}: {metric['before']!r:.40} before, {metric['after']!r:.40} after")
+            before, after = (_metric(metric[side]) for side in ("before", "after"))
+            yield printable(f"  {metric['metric']}: {before} before, {after} after")
+
+
+def _metric(value: Any) -> str:
+    """A number with four digits; a text cut to what a line can bear."""
+    if isinstance(value, float):
+        return brief(value)
+    return "nothing" if value is None else f"{value}"[:40]
 
 
 def _span(span: Plain) -> str:

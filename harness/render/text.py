@@ -290,6 +290,14 @@ def _noticed(report: Plain) -> Iterator[str]:
         yield f"Noticed: {len(listed) - len(shown)} more"
 
 
+def _times_as_many(result: Plain, needed: int) -> str:
+    """What so many draws cost, beside those that were made: calls and time grow alike."""
+    if not result["draws"]:
+        return ""
+    times = needed / max(result["draws"])
+    return f" (calls and time: about {times:.2g} times as many)" if times >= 1.05 else ""
+
+
 def next_step(report: Plain, result: Plain) -> str:
     """What to do after this verdict."""
     verdict, unit = report["verdict"], unit_of(report)
@@ -307,7 +315,10 @@ def next_step(report: Plain, result: Plain) -> str:
             'panel = "standard" tries nine of them.'
         )
     if verdict["draws_needed"]:
-        return f"run it with draws = {verdict['draws_needed']}, or with adaptive = true."
+        return (
+            f"run it with draws = {verdict['draws_needed']}{_times_as_many(result, verdict['draws_needed'])}, or with "
+            "adaptive = true, which draws no more than each needs."
+        )
     if verdict["certificate"] is not None:
         share = math.ceil(1000 * verdict["certificate"]["share"]) / 1000  # upwards, or it would not pass
         return (

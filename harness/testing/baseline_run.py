@@ -15,7 +15,7 @@ from harness.analysis.baseline_file import baseline_to_extend, read_baseline, wr
 from harness.analysis.person_digest import DigestKey, find_key
 from harness.analysis.recorded import recorded_now
 from harness.analysis.regression import compare_with_baseline
-from harness.analysis.regression_text import comparison_lines
+from harness.analysis.regression_text import comparison_lines, persons_by_digest
 from harness.api import versions
 from harness.github_job import show_outcomes
 from harness.render.outcomes import RESULTS, SEVERITIES, Location, NamedOutcome, OutcomeList
@@ -38,7 +38,8 @@ def failures_of(reports: Mapping[str, Report], options: Any) -> list[str]:
             continue
         compared = compare_with_baseline(baseline, name, baseline_of(report, key), date.today())
         if compared.failing:
-            lines += [f"{name}: worse than the baseline {options.harness_baseline}", *comparison_lines(compared)]
+            who = persons_by_digest(report, key)
+            lines += [f"{name}: worse than the baseline {options.harness_baseline}", *comparison_lines(compared, who)]
     return lines
 
 

@@ -115,8 +115,8 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "E211", "Something cannot be imported by its name", InputError, ("harness.vocabulary.loading",),
         "An address or a setting of the form `package.module:name` names a module that cannot be imported, or a name "
         "that the module does not have.",
-        "The module must be beside the audit.toml, in the current folder, or installed. Import it in Python to see "
-        "the whole error.",
+        "The module must be in the current folder, beside the audit.toml where there is one, or installed. Import it "
+        "in Python to see the whole error.",
     ),
     ErrorCode(
         "E212", "The address of an oracle, or one of its options, is wrong", InputError,

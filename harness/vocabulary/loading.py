@@ -42,9 +42,10 @@ def _imported(module: str, where: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        without_py = f"; write it without .py: {module.removesuffix('.py')}" if module.endswith(".py") else ""
         raise InputError(
-            f"{where}: module {module!r} cannot be imported: {error}; it is looked for in the current folder, beside "
-            "the audit.toml and where Python has its packages"
+            f"{where}: module {module!r} cannot be imported: {error}{without_py}; it is looked for in the "
+            "current folder, beside the audit.toml where there is one, and among the installed packages"
         ) from (None if _is_absent(module, error) else error)
     except Exception as error:  # whatever a user's module does when it is imported
         raise InputError(f"{where}: importing {module!r} raised {type(error).__name__}: {message_of(error)}") from error

@@ -35,7 +35,8 @@ def require_token(host: str, token: str | None) -> None:
         raise InputError("the token is empty; set it to something that cannot be guessed")
     if token is None and not is_loopback(host):
         raise InputError(
-            f"listening on {host} needs a token: name the environment variable that holds it, or listen on 127.0.0.1"
+            f"listening on {host} needs a token: set an environment variable to it and name that with --token-env "
+            "NAME (in Python: token=…), or listen on 127.0.0.1"
         )
 
 

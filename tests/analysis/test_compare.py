@@ -93,11 +93,15 @@ def test_a_mechanism_with_much_more_noise_is_better_by_proof() -> None:
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ({"epsilon": 0.2}, "the claim is another"),
-        ({"distance": "half"}, "the distance is another"),
-        ({"model": "conditional"}, "the adversary is another"),
-        ({"data": table(30, seed=1)}, "the data is another"),
-        ({"quasi": {"age": "number"}}, "the data is another"),
+        ({"epsilon": 0.2}, r"differ in \[claim\] epsilon: 0.1 before, 0.2 now\. Audit both"),
+        ({"distance": "half"}, r"differ in \[inference\] distance: sum before, half now\. Audit both"),
+        ({"model": "conditional"}, "differ in the adversaries: .* before, conditional on tf-tf now"),
+        (
+            {"model": {"name": "bernoulli", "alpha": 2}},
+            r"tf-tf before, bernoulli\(alpha=2\) on tf-tf now",
+        ),
+        ({"data": table(30, seed=1)}, "differ in the content of the data\\. Audit both"),
+        ({"quasi": {"age": "number"}}, r"\[data\] quasi: age \(number\), .* before, age \(number\) now"),
     ],
 )
 def test_audits_of_something_else_are_refused_with_the_reason(option: dict[str, Any], reason: str) -> None:

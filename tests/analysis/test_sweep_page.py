@@ -9,7 +9,8 @@ def row(label: str, k: Any, series: str = "sweep 1", **numbers: Any) -> dict[str
     return {
         "cell": label, "series": series, "label": label, "parameters": {"oracle.options.k": k}, "status": "finished",
         "exact": True, "verdict": "holds", "at_least": 0.1, "at_most": 0.1, "mean": 0.01, "utility": None,
-        "share_at_or_above": {"0.003162": 0.5}, "share_of_changed_predictions": 0.1, "calls": 30,
+        "share_at_or_above": {"0.003162": 0.5}, "share_at_the_claim": 0.25, "calls": 30,
+        "share_of_changed_predictions": 0.1,
         "membership_auc": {"value": 0.5, "lower": 0.4, "upper": 0.6}, **numbers,
     }  # fmt: skip
 
@@ -24,6 +25,8 @@ def test_every_cell_has_a_line_with_its_parameters_and_a_failed_one_its_code() -
     lines = sweep_text({"cells": [row("k=5", 5), FAILED]}).splitlines()
     assert lines[0].split()[:2] == ["k", "verdict"]
     assert lines[1].split()[:4] == ["5", "holds", "0.1", "0.1"]
+    assert "≥ claim" in lines[0]
+    assert "25.0 %" in lines[1]
     assert "failed (E301)" in lines[2]
 
 

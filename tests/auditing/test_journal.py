@@ -89,12 +89,12 @@ def test_a_line_taken_out_or_moved_is_refused(path: Path) -> None:
 
 
 def test_the_journal_of_another_audit_is_refused_with_what_differs(path: Path) -> None:
-    with pytest.raises(JournalError, match=r"belongs to another audit \(plan.seed: 1 before, 2 now\)"):
+    with pytest.raises(JournalError, match=r"belongs to another audit \(\[run\] seed: 1 before, 2 now\)"):
         held(path, {**OWNER, "plan": {"seed": 2}})
-    several = {"plan": {"seed": 1, "draws": 5, "quasi": [1, 2]}, "oracle": "g" * 100, "more": None}
+    several = {"plan": {"seed": 1, "draws": 5, "confirm": "g" * 100}, "oracle": "g", "more": None}
     with pytest.raises(JournalError) as refused:
         held(path, several)
-    for place in ("plan.draws: nothing before, 5 now", "oracle: 'f' before, 'ggg", "ggg… now; and 1 more)"):
+    for place in ("[run] draws: nothing before, 5 now", "ggg… now", "the code or the parameters of the anonymizer)"):
         assert place in str(refused.value)
 
 

@@ -1,6 +1,7 @@
 """The [evidence] section of audit.toml: what it may say, and what each mistake is told."""
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 import harness
 from harness.auditing.config import load
 from harness.cli import main
+from tests.render.reports import identity
+from tests.small_audits import audit
 
 FILE = """
 [data]
@@ -127,3 +130,31 @@ def test_running_a_finished_audit_again_issues_another_test_report_only_if_it_sa
     second = certificate("[evidence]\nauditor = 'Two'")
     assert second["parties"]["auditor"] == "Two"
     assert certificate("[evidence]\nauditor = 'Two'") == second
+
+
+def test_in_python_evidence_is_a_keyword_with_the_same_keys_and_checks(tmp_path: Path) -> None:
+    stated = {"auditor": "An Authority", "received": date(2026, 3, 1), "auxiliary_data": "a register"}
+    audit(identity, out=tmp_path / "audit", evidence=stated)
+    certificate = json.loads((tmp_path / "audit" / "certificate.json").read_text())
+    assert certificate["parties"]["auditor"] == "An Authority"
+    assert certificate["dates"]["received"] == "2026-03-01"
+    assert certificate["adversaries"]["auxiliary_data"] == ["a register"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "why"),
+    [
+        ({"auditer": "x"}, r"\[evidence\] unknown key 'auditer'; did you mean 'auditor'\?"),
+        ({"received": "2026-03-01"}, "received must be a date"),
+        ({"accepted": [{"finding": "x", "reson": "y"}]}, r"unknown key 'reson'; did you mean 'reason'"),
+        ("An Authority", r"evidence must be a section \[evidence\]"),
+    ],
+)
+def test_in_python_a_mistake_is_told_as_in_the_file(tmp_path: Path, evidence: Any, why: str) -> None:
+    with pytest.raises(harness.InputError, match=why):
+        audit(identity, out=tmp_path / "audit", evidence=evidence)
+
+
+def test_evidence_without_a_folder_is_refused() -> None:
+    with pytest.raises(harness.InputError, match="give out= as well"):
+        audit(identity, evidence={"auditor": "An Authority"})

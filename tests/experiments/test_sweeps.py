@@ -11,6 +11,7 @@ import pytest
 
 from harness.cli import main
 from harness.experiments.sweeps import run_sweep
+from harness.vocabulary.errors import InputError
 from tests.command_line import AUDIT, allow_answers, asked, end, run_harness, start_harness, write_pausing_audit
 from tests.small_audits import table
 from tests.waiting import wait_until
@@ -59,6 +60,28 @@ def test_a_cell_is_the_audit_that_it_would_be_alone(folder: Path, capsys: pytest
     capsys.readouterr()
     main(["plan", str(folder / "audit.toml")])
     assert f"calls      {row['calls']} of the anonymizer" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[sweep]\noracle.options.kk = [2, 4]\n", r"cell kk=2: .*unexpected keyword argument 'kk'; did you mean 'k'"),
+        ("[sweep]\noracle.options.k = [2, -1]\n", "cell k=-1: "),
+    ],
+)
+def test_a_wrong_option_of_an_oracle_is_refused_once_and_before_the_first_cell(
+    folder: Path, text: str, told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        rows(sweep(folder, text))
+    assert not (folder / "out").exists()
+
+
+def test_an_oracle_that_cannot_be_reached_fails_its_cells_and_not_the_others(folder: Path) -> None:
+    away = "[[sweep]]\noracle.address = 'http://127.0.0.1:9'\noracle.options.attempts = 1\n"
+    here = "[[sweep]]\noracle.options.k = 3\n"
+    dead, alive = rows(sweep(folder, away + here))
+    assert (dead["status"], alive["status"]) == ("failed", "finished")
 
 
 def test_one_failed_cell_does_not_lose_the_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,6 +57,14 @@ def tens_to_the_right(df: pd.DataFrame) -> pd.DataFrame:
     return df.assign(age=[f"{start}-{start + 10}" for start in low])
 
 
+def groups_of_five(df: pd.DataFrame) -> pd.DataFrame:
+    """Rows in order of age, five to a group; ranges from the least to the greatest meet, and may hold one age alone."""
+    rows = df.sort_values("age", kind="stable", ignore_index=True)
+    ages = rows["age"].groupby(rows.index // 5)
+    ends = zip(ages.transform("min"), ages.transform("max"), strict=True)
+    return rows.assign(age=[f"[{low}, {high}]" for low, high in ends])
+
+
 def shuffled(df: pd.DataFrame) -> pd.DataFrame:
     return tens(df).sample(frac=1, random_state=3)
 

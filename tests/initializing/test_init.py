@@ -96,6 +96,7 @@ def test_other_kinds_of_files(ending: str) -> None:
     [
         (tables.tens, "age", {"kind": "number", "closed": "left"}),
         (tables.tens_to_the_right, "age", {"kind": "number", "closed": "right"}),
+        (tables.groups_of_five, "age", "number"),
         (tables.means, "age", {"kind": "number", "points": True}),
         (tables.tens_as_masks, "age", {"kind": "number", "notation": "mask"}),
     ],

@@ -320,7 +320,7 @@ def test_every_name_is_known_and_says_what_it_measures() -> None:
         assert divergence.name == {"total-variation": "half"}.get(name, name)
         assert len(divergence.describes) > 40
     assert "total-variation-of-laws" in divergence_named("half").for_values(("a", "b")).describes
-    assert 'formerly called "emd"' in divergence_named("sum").for_values(("a", "b")).describes
+    assert "probability of each sensitive value" in divergence_named("sum").for_values(("a", "b")).describes
 
 
 @pytest.mark.parametrize(

@@ -306,6 +306,16 @@ def test_what_is_counted_is_what_happened() -> None:
     assert (counts.sent, counts.received) == (None, None)
 
 
+def test_questions_that_are_asked_again_are_counted_apart_from_those_that_fail() -> None:
+    counting = Counting(patient(Troubled(busy(), busy(), None, OracleError("wrong token"))))
+    list(counting.answer(Ask(DATA)))
+    with pytest.raises(OracleError):
+        list(counting.answer(Ask(DATA)))
+    counts = counting.counts
+    assert (counts.asks, counts.retries, counts.failures) == (2, 2, 1)
+    assert "2 questions (1 failed), 2 asked again, " in str(counts)
+
+
 @pytest.mark.parametrize("around", [Retrying, Paced, Counting])
 def test_whatever_stands_around_an_oracle_shows_its_card_closes_it_and_travels(
     around: Callable[[Oracle], Oracle],

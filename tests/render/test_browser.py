@@ -1,7 +1,10 @@
 """report.html in a real browser: narrow, wide, dark, printed, without scripts, under a strict policy, accessible."""
 
+import io
+import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ import pytest
 from harness.render.html import page
 from harness.render.text import printable
 from tests.render.browser import STRICT, needs_browser, running, served
-from tests.render.reports import ENDLESS, HOSTILE, hostile, report, with_findings
+from tests.render.reports import ENDLESS, HOSTILE, hostile, identity, report, with_findings
+from tests.small_audits import audit
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
@@ -26,11 +30,17 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
+WHOLE = "certificate"  # the page that a run writes, with the test report at its end
+STATED = {"auditor": HOSTILE[:200].replace("\ud800", ""), "received": date(2026, 3, 1), "deviations": ["none"]}
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages")
     for name, make in PAGES.items():
         (place / f"{name}.html").write_text(make(), encoding="utf-8")
+    audit(identity, out=place / "audited", evidence=STATED)
+    (place / "audited" / "report.html").rename(place / f"{WHOLE}.html")
     return place
 
 
@@ -67,7 +77,7 @@ def visible(opened: Opened, selector: str) -> int:
 
 VIEWS = [
     *((name, *view) for name in ("violated", "holds") for view in ((390, "light"), (1400, "dark"))),
-    *((name, *view) for name in PAGES for view in ((390, "dark"), (1400, "light"))),
+    *((name, *view) for name in (*PAGES, WHOLE) for view in ((390, "dark"), (1400, "light"))),
 ]
 
 
@@ -145,6 +155,24 @@ def test_printed_it_is_a_document_with_numbered_pages(browser: Any, folder: Path
     pages = len(re.findall(rb"/Type\s*/Page\b", printed))
     assert 4 <= pages <= 16
     assert re.search(rb"/MediaBox\s*\[\s*0 0 59[45](\.\d+)? 84[12]", printed)  # A4
+
+
+def test_the_test_report_is_printed_with_its_id_and_the_number_of_the_page_on_every_page(
+    browser: Any, folder: Path
+) -> None:
+    reader = pytest.importorskip("pypdf", reason="pypdf reads printed pages; pip install '.[test]'")
+    certificate = json.loads((folder / "audited" / "certificate.json").read_text(encoding="utf-8"))
+    with Opened(browser, (folder / f"{WHOLE}.html").as_uri()) as opened:
+        printed = opened.page.pdf(prefer_css_page_size=True)
+    pages = [" ".join(each.extract_text().split()) for each in reader.PdfReader(io.BytesIO(printed)).pages]
+    assert len(pages) >= 5
+    for number, text in enumerate(pages, start=1):
+        assert f"page {number} of {len(pages)}" in text
+        assert f"Test report {certificate['id']}" in text
+    whole = " ".join(pages)
+    for heading in ("Conformity", "Decision rule and risks", "Limits of this report", "How to verify"):
+        assert heading in whole
+    assert "<script>document.title='owned'</script>" in whole  # stated by an auditor: text, on paper too
 
 
 def test_ten_thousand_records_open_quickly(browser: Any, folder: Path) -> None:

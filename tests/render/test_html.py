@@ -4,8 +4,10 @@ import base64
 import hashlib
 import json
 import re
+from html import unescape
 from typing import Any
 
+import numpy as np
 import pytest
 
 from harness.auditing.confidential import withheld
@@ -57,6 +59,64 @@ def test_every_number_says_where_in_report_json_it_stands_and_is_the_one_there(k
         leaf = at(plain, pointer)
         assert value == ("" if leaf is None else str(leaf))
         assert shown in rounded(leaf)
+
+
+HINT = re.compile(r'<rect class="hint"[^>]*><title>(.*?)</title>')
+
+
+def curve_hints(whole: str, what: str) -> list[tuple[str, ...]]:
+    """Label, x, y and the ends of the band of every hint of the curves of one quantity."""
+    band = r"(?: \(from (\S+) to (\S+)\))?"
+    found = [
+        re.fullmatch(rf"(.+?)\. {what}: (\S+)\. [^:]+: (.+?){band}", unescape(text)) for text in HINT.findall(whole)
+    ]
+    return [tuple(part or "" for part in one.groups()) for one in found if one is not None]
+
+
+def shown(value: float) -> str:
+    return np.format_float_positional(float(f"{value:.4g}"), trim="-")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_number_that_a_curve_says_when_it_is_pointed_at_follows_from_report_json(kind: str) -> None:
+    """Shares of findings at or above each distance, counted anew; points of the (ε, δ) curve as they are."""
+    plain = report(kind)
+    whole = page(plain)
+    groups: dict[tuple[str, str], list[Plain]] = {}
+    for finding in plain["findings"]:
+        groups.setdefault((finding["adversary"], finding["secret"]), []).append(finding)
+    shares = set()
+    for pair, findings in groups.items():
+        names = {"possible (upper limits)": "upper", "proven (lower limits)": "lower", ", ".join(pair): "lower"}
+        for name in [*names, "records", "persons"]:
+            ends = [one[names.get(name, "lower")] for one in findings]
+            counted = {end: sum(other >= end for other in ends) / len(ends) for end in [0.0, *ends]}
+            shares |= {(name, shown(end), f"{100 * share:.3g} %") for end, share in counted.items()}
+    hints = curve_hints(whole, "distance")
+    assert len(hints) >= 4
+    assert {hint[:3] for hint in hints} <= shares
+    points = set()
+    for result in plain["results"]:
+        keys = ("epsilon", "delta") if result["exact"] else ("epsilon", "delta", "lower", "upper")
+        points |= {(*(shown(point[key]) for key in keys), "", "") for point in result["curve"]}
+    hints = curve_hints(whole, "ε")
+    assert len(hints) >= 10
+    assert {hint[1:] for hint in hints} <= {point[:4] for point in points}
+
+
+@pytest.mark.parametrize("kind", ["violated", "randomized", "persons"])
+def test_every_bar_of_a_histogram_says_how_many_findings_lie_in_it(kind: str) -> None:
+    plain = report(kind)
+    distances = np.array([finding["lower"] for finding in plain["findings"]])
+    bars = [re.fullmatch(r"distance (\S+) to (\S+): (\d+)", unescape(text)) for text in HINT.findall(page(plain))]
+    counted = [(float(one[1]), float(one[2]), int(one[3])) for one in bars if one is not None]
+    assert counted
+    for left, right, count in counted:  # edges are rounded to four digits
+        inside = ((distances >= left * 1.0006) & (distances < right * 0.9994)).sum()
+        around = ((distances >= left * 0.9994) & (distances < right * 1.0006)).sum()
+        assert inside <= count <= around
+    once = dict.fromkeys(counted)  # a figure is drawn twice, for wide and for narrow screens
+    assert sum(count for _, _, count in once) == (distances > 0).sum()
 
 
 @pytest.mark.parametrize("kind", KINDS)

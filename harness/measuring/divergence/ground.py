@@ -27,8 +27,8 @@ Labels = tuple[str, ...]
 WORDS = ("ordered", "numeric")
 TABLES = ("order", "positions", "hierarchy", "matrix")
 DESCRIBES = (
-    "earth mover's distance (v1 §3.3) over the sensitive values, {way}; the sum over values, "
-    'formerly called "emd", is "sum"'
+    "how much probability has to be carried how far between the sensitive values, {way} (earth mover's distance, paper "
+    "of 2018, §3.3)"
 )
 
 

@@ -28,18 +28,18 @@ from harness.vocabulary.origin import is_ours
 
 SUM = SumOfDistances(
     "sum",
-    "sum over the sensitive values of the earth mover's distance between the laws of their confidence (v2, eq. 1); "
-    'formerly called "emd", which now names the distance with a ground distance between values',
+    "how much the probability of each sensitive value changes, added up over the values; where chance plays a part, "
+    "how far apart the distributions of these probabilities lie (earth mover's distance of each; paper of 2019, eq. 1)",
 )
 HALF = SumOfDistances(
     "half",
-    "half the sum over the sensitive values: the total variation of two predictions, which is v1's earth mover's "
-    'distance at unit ground distance; what v2 §3.2 calls total variation is "total-variation-of-laws"',
+    "half of the sum: the probability that moves from some sensitive values to others (total variation of two "
+    'predictions, paper of 2018, §3.3; what the paper of 2019, §3.2, calls so is "total-variation-of-laws")',
     0.5,
 )
 QUARTER = SumOfDistances(
     "quarter",
-    "a quarter of the sum over the sensitive values, as printed in v1 §3.3; v1's own tables fit the half",
+    "a quarter of the sum over the sensitive values, as the paper of 2018 prints it (§3.3); its own tables fit half",
     0.25,
 )
 

@@ -134,9 +134,8 @@ def _histogram(source: Source, place: int) -> Markup:
     counts = np.histogram(np.maximum(moving, axis.low), edges)[0]
     what = "distance" if exact else "proven distance (lower limit)"
     rest = len(values) - len(moving)
-    caption = f"Number of {source.unit}s by {what}; {rest:,} more {'does' if rest == 1 else 'do'} not move it" + (
-        "." if exact else ", as far as is proven."
-    )
+    still = f"; {rest:,} more {'does' if rest == 1 else 'do'} not move it" if rest else ""
+    caption = f"Number of {source.unit}s by {what}{still}" + (", as far as is proven." if rest and not exact else ".")
     bars = Bars(f"{source.unit}s", edges.tolist(), counts.tolist())
     return _figure(
         "Histogram of distances", caption, axis, axis_of(f"{source.unit}s", counts.tolist(), at_least=[5]), bars, mark
@@ -152,10 +151,11 @@ def _epsilon_delta(source: Source, place: int) -> Markup:
         line = Curve("δ with its band", epsilon, delta, step=True, low=low, high=high)
     x, y = axis_of("ε (logarithmic)", epsilon, log=True), Axis("δ", 0, 1)
     caption = (
-        f"δ is the largest share, over all {source.unit}s, of pairs of draws that lie ε or more apart. "
-        + ("Nothing is random here: it is 1 up to the largest distance, then 0." if exact else
-           "The band holds for everybody and every ε at once.")
-    )  # fmt: skip
+        "Nothing is random here: δ is 1 up to the largest distance, and 0 beyond it."
+        if exact
+        else f"δ is the largest share, over all {source.unit}s, of pairs of draws that lie ε or more apart. The band "
+        "holds for everybody and every ε at once."
+    )
     claimed = source.report["plan"]["claim"]["delta"]
     return _figure(
         "(ε, δ) curve", caption, x, y, line, mark, *([Mark(claimed, f"δ = {claimed:g}", "y")] if claimed else [])

@@ -58,12 +58,19 @@ def decision_rule(source: Source) -> Markup:
             joined([term("VIOLATED"), f" if one {unit} is proven to move it by that much."]),
             joined([term("HOLDS"), f" if every {unit} was examined and all are proven to move it by less."]),
             joined([term("INCONCLUSIVE"), " otherwise."]),
-            joined(
-                ["Where chance plays a part, each of the two can be wrong with probability ",
-                 share_in_words(1 - claim["confidence"]), " at most (", term("confidence"), " ",
-                 source.share("plan", "claim", "confidence"), ")."]
-            ),
+            _how_sure(source),
         ]
+    )  # fmt: skip
+
+
+def _how_sure(source: Source) -> Markup:
+    """How often a verdict can be wrong by chance."""
+    if all(result["exact"] for result in source.report["results"]):
+        return joined(["Nothing is random here: distances are ", term("exact"), ", computed and not estimated."])
+    return joined(
+        ["Where chance plays a part, each of the two can be wrong with probability ",
+         share_in_words(1 - source.report["plan"]["claim"]["confidence"]), " at most (", term("confidence"), " ",
+         source.share("plan", "claim", "confidence"), ")."]
     )  # fmt: skip
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from harness.render import Plain
 from harness.render.html.distances import numbers_of, worst_first
 from harness.render.html.parts import Section, Source, items, named, p, table
 from harness.render.html.terms import term
@@ -59,6 +62,22 @@ def _curves(source: Source) -> Markup:
     return element("figure", None, drawn, element("figcaption", None, caption))
 
 
+def _worse_than_raw(source: Source, known: Sequence[Plain]) -> Iterator[object]:
+    """That an anonymizer can be worse than none, and whether this one is; estimates prove neither."""
+    exact = {(one["adversary"], one["secret"]) for one in source.report["results"] if one["exact"]}
+    raw = [one for one in known if one["release"] == "raw" and (one["adversary"], one["secret"]) in exact]
+    if any(None not in (one["largest"], one["f"]["largest"]) and _number(one["f"]) > _number(one) for one in raw):
+        yield element("strong", None, "Here the anonymizer moves somebody more than the data as it is would. ")
+    yield (
+        "An anonymizer can be worse than none: without one person it may form other groups, and so change what the "
+        "release says about many."
+    )
+
+
+def _number(one: Plain) -> float:
+    return float(one["largest"])
+
+
 def baselines(source: Source) -> Section | None:
     """What identity would give, and what suppressing everything would give, beside f."""
     known = source.report.get("baselines")
@@ -71,12 +90,15 @@ def baselines(source: Source) -> Section | None:
           term("quasi-identifier", "quasi-identifiers"), " suppressed (only the ",
           term("secret", "secrets"), " are left). Releasing nothing at all would give 0 everywhere. "
           f"The same adversaries, the same {source.unit}s, chosen at random."),
+        p(*_worse_than_raw(source, known["known"])),
     ]  # fmt: skip
     groups: dict[tuple[str, str], list[int]] = {}
     for place, one in enumerate(known["known"]):
         groups.setdefault((one["adversary"], one["secret"]), []).append(place)
     for (adversary, secret), places in list(groups.items())[:MOST_CURVES]:
-        rows = [["this anonymizer", *(source.number(*at, places[0], "f", key) for key in ("largest", "mean")),
+        exact = all(result["exact"] for result in source.report["results"])
+        mine = "this anonymizer" if exact else "this anonymizer, estimates"
+        rows = [[mine, *(source.number(*at, places[0], "f", key) for key in ("largest", "mean")),
                  source.share(*at, places[0], "f", "share_at_or_above")]]  # fmt: skip
         rows += [
             [RELEASES[known["known"][place]["release"]],

@@ -32,15 +32,25 @@ def tested(source: Source) -> Section:
             *([("not measured", sentence(missing))] if (missing := not_measured(report)) else []),
             (term("quasi-identifier", "known to the adversary"), known),
             (term("secret", "to be inferred"), joined(_secrets(source), ", ")),
-            (term("adversary", "adversaries"), joined((named(name) for name in _adversaries(report)), "; ")),
+            (term("adversary", "adversaries"), joined([joined((named(name) for name in _adversaries(report)), "; "),
+                                                       *_names_explained(report)])),
             (term("distance"), joined(map(named, distances), "; ")),
             (term("claim"), joined([term("epsilon", "ε"), " = ", source.number("plan", "claim", "epsilon"), ", ",
-                                    term("delta", "δ"), " = ", source.number("plan", "claim", "delta"), ", ",
-                                    term("confidence"), " ", source.share("plan", "claim", "confidence")])),
+                                    term("delta", "δ"), " = ", source.number("plan", "claim", "delta"),
+                                    *_confidence(source)])),
         ]
     )  # fmt: skip
     assumed = joined([p(term("assumed", "Assumed"), ", and not proven:"), items(map(sentence, report["assumptions"]))])
     return Section("tested", "Who was asked what", joined([content, assumed]))
+
+
+def _confidence(source: Source) -> tuple[object, ...]:
+    """The confidence, where anything is left to chance: draws, or who was examined."""
+    report = source.report
+    everybody = report["selection"]["persons"] == report["plan"]["data"]["population"]
+    if everybody and all(result["exact"] for result in report["results"]):
+        return ()
+    return ", ", term("confidence"), " ", source.share("plan", "claim", "confidence")
 
 
 def _data(source: Source) -> Iterator[object]:
@@ -59,6 +69,14 @@ def _secrets(source: Source) -> Iterator[Markup]:
         yield joined([named(secret["name"]), f" ({len(secret['values'])} values)"])
 
 
+def _names_explained(report: Plain) -> Iterator[object]:
+    """The parts of the usual adversary's name, where one has them."""
+    words = {word for name in _adversaries(report) for word in name.split()}
+    known = [term(word) for word in ("bernoulli", "tf-tf") if word in words]
+    if known:
+        yield joined([" (model on encoding; explained: ", joined(known, ", "), ")"])
+
+
 def _adversaries(report: Plain) -> list[str]:
     return list(dict.fromkeys(one["adversary"] for one in report["results"]))
 
@@ -70,13 +88,17 @@ def probes(source: Source) -> Section:
     kind = "randomized" if card["randomized"] else "deterministic"
     known: list[tuple[object, object]] = [
         (term("card", "its card"), joined([term("deterministic", kind), ", releases ", KINDS[card["releases"]]])),
-        (term("coupled", "draws"), "with the same seeds on both sides" if oracle["coupled"] else "independent"),
         ("order of rows", "makes no difference" if oracle["row_order_invariant"] else "may make a difference"),
     ]
+    if card["randomized"]:
+        pairs = "with the same seeds on both sides" if oracle["coupled"] else "independent"
+        known.append((term("coupled", "draws"), pairs))
     if confirmed is not None:
         known.append(
-            (term("confirm", "asked again"), joined([source.count("confirmed", "repeated"), " questions; ",
-                                                     source.count("confirmed", "different"), " answers differed"]))
+            (term("confirm", "repeated questions"),
+             joined([source.count("confirmed", "at_first"), " at the beginning, ",
+                     source.count("confirmed", "repeated"), " at the end; ",
+                     source.count("confirmed", "different"), " answers differed"]))
         )  # fmt: skip
     if card["noise_epsilon"] is not None:
         said = [term("noise_epsilon"), " = ", source.number("oracle", "card", "noise_epsilon")]
@@ -112,7 +134,7 @@ def running(source: Source) -> Section | None:
         counted = (f"{name.replace('_', ' ')}: {number:,}" for name, number in calls.items() if isinstance(number, int))
         known.append(("calls of the anonymizer", "; ".join(counted)))
     else:
-        known.append(("calls of the anonymizer", "not counted: it ran in this process"))
+        known.append(("calls of the anonymizer", "not counted: it was called as a Python function"))
     versions = run.get("versions")
     if isinstance(versions, dict):
         known.append(("software", named(", ".join(f"{name} {number}" for name, number in versions.items()))))

@@ -43,6 +43,11 @@ class Axis:
         """Round numbers on the axis, at most so many."""
         return _powers(self.low, self.high, most) if self.log else _round_numbers(self.low, self.high, most)
 
+    @property
+    def quantity(self) -> str:
+        """What the numbers are, without a word about the scale."""
+        return self.label.removesuffix(" (logarithmic)")
+
     def text(self, value: float) -> str:
         """A tick in words."""
         if self.percent:

@@ -131,10 +131,11 @@ class Curve:
         return element("path", {"class": f"band {name}", "d": data, "fill": colour, "fill-opacity": 0.18})
 
     def _hints(self, frame: Frame) -> list[Markup]:
-        """Invisible places along the line that say its numbers."""
+        """Invisible places along the line that say its numbers; where it falls steeply, those of its upper end."""
         if not len(self.x):
             return []
-        places = np.unique(np.linspace(0, len(self.x) - 1, min(MOST_HINTS, len(self.x))).astype(int))
+        distinct = np.flatnonzero(np.r_[True, np.diff(self.x) > 0])
+        places = distinct[np.unique(np.linspace(0, len(distinct) - 1, min(MOST_HINTS, len(distinct))).astype(int))]
         across, up = frame.across(np.asarray(self.x)[places]), frame.up(np.asarray(self.y)[places])
         edges = np.r_[across[0] - 4, (across[1:] + across[:-1]) / 2, across[-1] + 4]
         return [
@@ -147,7 +148,7 @@ class Curve:
         band = ""
         if self.low is not None and self.high is not None:
             band = f" (from {frame.y.text(self.low[place])} to {frame.y.text(self.high[place])})"
-        at = f"{frame.x.label}: {frame.x.text(self.x[place])}"
+        at = f"{frame.x.quantity}: {frame.x.text(self.x[place])}"
         return f"{self.label}. {at}. {frame.y.label}: {frame.y.text(self.y[place])}{band}"
 
 
@@ -201,7 +202,7 @@ class Bars:
 
     def _at(self, frame: Frame, place: int) -> str:
         ends = f"{frame.x.text(self.edges[place])} to {frame.x.text(self.edges[place + 1])}"
-        return f"{frame.x.label} {ends}: {frame.y.text(self.heights[place])}"
+        return f"{frame.x.quantity} {ends}: {frame.y.text(self.heights[place])}"
 
 
 @dataclass(frozen=True)
