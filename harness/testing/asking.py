@@ -27,6 +27,7 @@ from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.release import Microdata, Predictions, Reader
+from harness.vocabulary.schema import Column
 from harness.vocabulary.table import Table
 from harness.vocabulary.values import Exact, Suppressed
 
@@ -156,11 +157,17 @@ class Trial:
         return int(rows[lonely[0]]) if len(lonely) else None
 
     def printed(self, row: int) -> str:
-        """One released row as the anonymizer printed it."""
+        """The quasi-identifiers of one released row, as the anonymizer printed them."""
+        return self._cells(row, self.data.schema.quasi)
+
+    def printed_secret(self, row: int) -> str:
+        """Its sensitive values, for laws that are about them."""
+        return self._cells(row, self.data.schema.sensitive)
+
+    def _cells(self, row: int, columns: Sequence[Column]) -> str:
         assert self.answer.release is not None
-        table = self.answer.release
-        cells = [f"{name}={table.column(name).taking(np.array([row])).values()[0]}" for name in self.data.schema.names]
-        return ", ".join(cells)
+        table, place = self.answer.release, np.array([row])
+        return ", ".join(f"{one.name}={table.column(one.name).taking(place).values()[0]}" for one in columns)
 
 
 @dataclass(eq=False)

@@ -22,19 +22,20 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import seed as with_seed
 
 from harness.testing.asking import OutOfBudget, Rows, Session
-from harness.testing.chance_laws import CHANCE_LAWS
 from harness.testing.claims import Claims
 from harness.testing.examples import examples, ordinary, together
 from harness.testing.generating import rows as generated_rows
-from harness.testing.law import Law
+from harness.testing.law import Law, SaysNothing
 from harness.testing.neighbour_laws import NEIGHBOUR_LAWS, largest_distance
-from harness.testing.outcome import LawResult, as_test, plain_claims
+from harness.testing.noise_law import NOISE_LAWS
+from harness.testing.order_law import ORDER_LAWS
+from harness.testing.outcome import LawResult, Outcome, as_test, plain_claims
 from harness.testing.reduce import reduced
 from harness.testing.release_laws import RELEASE_LAWS
 from harness.testing.repetition_laws import REPETITION_LAWS
 from harness.vocabulary.oracle import Oracle
 
-LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *CHANCE_LAWS)
+LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *NOISE_LAWS, *ORDER_LAWS)
 SHARE_OF_TABLES, SHARE_BESIDE_NOISE = 0.35, 0.1  # of all calls
 MOST_TABLES = 100
 REPEATED_TABLES = 3
@@ -52,7 +53,8 @@ class Check:
         self.skipped = {law: reason for law in self.laws if (reason := self._skips(law)) is not None}
         self.broken: dict[Law, tuple[Rows, str]] = {}
         self.doubtful: dict[Law, tuple[Rows, str]] = {}  # broken by what f remembers
-        self.judged: set[Law] = set()
+        self.silent: dict[Law, str] = {}  # why a table said nothing about the law; the last one's reason
+        self.tables: dict[Law, int] = dict.fromkeys(self.laws, 0)  # that could have broken the law
         self.calls: dict[Law, int] = dict.fromkeys(self.laws, 0)
 
     def _skips(self, law: Law) -> str | None:
@@ -70,14 +72,22 @@ class Check:
 
     def judge(self, law: Law, rows: Rows) -> None:
         """Try a law on one table."""
-        before = self.session.budget.spent
         try:
-            reason = law.broken(self.session, self.claims, rows)
-        finally:
-            self.calls[law] += self.session.budget.spent - before
-        self.judged.add(law)
+            reason = self._reason(law, rows)
+        except SaysNothing as silence:
+            self.silent[law] = str(silence)
+            return
+        self.tables[law] += 1
         if reason is not None:
             self.broken[law] = (rows, reason)
+
+    def _reason(self, law: Law, rows: Rows) -> str | None:
+        """Why a table breaks the law. An answer that other laws were judged by before is counted for this one too."""
+        before = self.session.budget.spent
+        try:
+            return law.broken(self.session, self.claims, rows)
+        finally:
+            self.calls[law] += max(1, self.session.budget.spent - before)
 
     def remembers(self, law: Law) -> bool:
         """Whether a law was broken by what f kept of earlier tables: after another table the answer is another one."""
@@ -90,10 +100,13 @@ class Check:
     def shrink(self, law: Law, most: int) -> None:
         """Replace the table that breaks a law by a smaller one, if there is one."""
         rows, reason = self.broken[law]
-        reasons, before = {rows: reason}, self.session.budget.spent
+        reasons = {rows: reason}
 
         def breaks(table: Rows) -> bool:
-            why = law.broken(self.session, self.claims, table)
+            try:
+                why = self._reason(law, table)
+            except SaysNothing:
+                return False
             reasons[table] = why or ""
             return why is not None
 
@@ -102,7 +115,6 @@ class Check:
             smallest = reduced(start, breaks, self.session.domains, most)
         except OutOfBudget:
             smallest = rows
-        self.calls[law] += self.session.budget.spent - before
         self.broken[law] = (smallest, reasons[smallest])
 
     def _small_tables(self, rows: Rows) -> Iterator[Rows]:
@@ -213,33 +225,30 @@ def _orders(check: Check) -> None:
             check.judge(law, rows)
 
 
-def _is_vacuous(check: Check, law: Law) -> bool:
-    """Whether a law was kept because f released nothing that could break it."""
-    if not law.needs_rows or law.name in ("answers-every-table", "errors-are-stable"):
-        return False
-    trials = check.session.trials
-    if check.claims.adds_noise:
-        return not any(trial.answer.release is not None for trial in trials)
-    return not any(trial.microdata is not None for trial in trials)
-
-
 def results_of(check: Check, reproduce: Callable[[Law, Rows], str | None]) -> Iterator[LawResult]:
     """What every law has shown."""
     for law in check.laws:
-        calls = check.calls[law]
-        if law in check.skipped:
-            yield LawResult(law, "skipped", calls, check.skipped[law])
-        elif law in check.broken:
+        if law in check.broken:
             rows, reason = check.broken[law]
             frame = check.session.domains.frame(rows)
             table = tuple({str(name): cell for name, cell in row.items()} for row in frame.to_dict("records"))
             test = as_test(law, plain_claims(check.claims), table)
-            yield LawResult(law, "failed", calls, reason, table, reproduce(law, rows), test)
-        elif law in check.doubtful:
-            yield LawResult(law, "inconclusive", calls, "what f releases depends on tables that were asked before")
-        elif law in check.judged and not _is_vacuous(check, law):
-            yield LawResult(law, "passed", calls)
-        elif law in check.judged:
-            yield LawResult(law, "inconclusive", calls, "f released no table that could be read")
+            outcome: Outcome = "failed"
+            shown = {"counterexample": table, "reproduce": reproduce(law, rows), "test": test}
         else:
-            yield LawResult(law, "inconclusive", calls, "calls or time were used up before it could be judged")
+            outcome, reason = _outcome(check, law)
+            shown = {}
+        yield LawResult(law, outcome, check.calls[law], check.tables[law], reason, **shown)
+
+
+def _outcome(check: Check, law: Law) -> tuple[Outcome, str | None]:
+    """What a law that is not broken has shown, and why it has not shown more."""
+    if law in check.skipped:
+        return "skipped", check.skipped[law]
+    if law in check.doubtful:
+        return "inconclusive", "what f releases depends on tables that were asked before"
+    if check.tables[law]:
+        return "passed", None
+    if law in check.silent:
+        return "skipped" if law.may_stay_silent else "inconclusive", check.silent[law]
+    return "inconclusive", "calls or time were used up before it could be judged"
