@@ -64,20 +64,20 @@ class Trial:
     answer: Answer
 
     @cached_property
-    def _read(self) -> tuple[Microdata | None, str | None]:
+    def _read(self) -> tuple[Microdata | None, ReleaseError | None]:
         if self.answer.release is None:
             return None, None
         try:
             return Reader(self.data).read(self.answer.release), None
         except ReleaseError as error:
-            return None, str(error)
+            return None, error
 
     @property
     def microdata(self) -> Microdata | None:
         return self._read[0]
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable(self) -> ReleaseError | None:
         """Why the release cannot be read, if it cannot."""
         return self._read[1]
 
@@ -88,6 +88,11 @@ class Trial:
         if self.microdata.weights is not None:
             return self.microdata.weights
         return np.ones(len(self.microdata.sensitive[0]), dtype=np.float64)
+
+    @property
+    def rows_released(self) -> float:
+        """How many people the release stands for; 0 where it cannot be read."""
+        return 0.0 if self.microdata is None else float(self.weights.sum())
 
     @cached_property
     def classes(self) -> npt.NDArray[np.intp]:

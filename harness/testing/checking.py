@@ -50,7 +50,7 @@ def check(
     """
     _check_budget(budget_calls, max_time)
     claims, chosen = Claims.of(claim), [law_named(law) for law in laws]
-    domains = domains_from(schema, sample)
+    domains = _domains(schema, sample, claims)
     with _opened(anonymizer, options or {}, keep_in) as (oracle, reopened):
         session = Session(oracle, domains, Budget(budget_calls, max_time), seed, _runs_here(anonymizer), reopened)
         under_way = Check(session, claims, chosen, seed)
@@ -79,15 +79,21 @@ def check_table(
     keep_in: Path | None = None,
 ) -> LawResult:
     """Try one law on one table: what a test does with a table that broke it once."""
-    domains, chosen = domains_from(schema, sample), law_named(law)
+    claims, chosen = Claims.of(claim), law_named(law)
+    domains = _domains(schema, sample, claims)
     rows = _rows(table, domains)
     with _opened(anonymizer, options or {}, keep_in) as (oracle, reopened):
         session = Session(oracle, domains, Budget(CALLS, SECONDS), seed, _runs_here(anonymizer), reopened)
-        under_way = Check(session, Claims.of(claim), [chosen], seed)
+        under_way = Check(session, claims, [chosen], seed)
         if chosen not in under_way.skipped:
             under_way.judge(chosen, rows)
         (result,) = results_of(under_way, lambda _law, _rows: None)
     return result
+
+
+def _domains(schema: Schema | str | Path, sample: pd.DataFrame | None, claims: Claims) -> Domains:
+    domains = domains_from(schema, sample)
+    return domains.with_points() if claims.changes_cells else domains
 
 
 def law_named(law: Law | str) -> Law:

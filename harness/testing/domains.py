@@ -8,7 +8,7 @@ column whose values nobody listed is open: any text may occur in it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,12 @@ class Domains:
 
     schema: Schema
     columns: tuple[Domain, ...]
+
+    def with_points(self) -> Domains:
+        """The same for an f that changes numbers: those that it releases need not be in the table."""
+        quasi = tuple(replace(one, points=True) if one.kind in ("number", "date") else one for one in self.schema.quasi)
+        schema = Schema(quasi, self.schema.sensitive, self.schema.weight, self.schema.person, self.schema.suppressed)
+        return replace(self, schema=schema)
 
     def dataset(self, rows: Sequence[Sequence[Any]]) -> Dataset:
         """D with these rows; its public domains are those that are declared, with what the rows add to them."""

@@ -27,6 +27,8 @@ from scipy.stats import beta, binom
 from harness.measuring.privacy_loss import least_privacy_loss
 from harness.testing.asking import Answer, OutOfBudget, Rows, Session, Trial
 from harness.testing.claims import Claims
+from harness.testing.domains import Cell
+from harness.testing.generating import Row
 from harness.testing.law import Law, SaysNothing
 from harness.vocabulary.release import WEIGHT_NAMES
 from harness.vocabulary.table import Table
@@ -111,8 +113,8 @@ def _neighbours(session: Session, claims: Claims, rows: Rows) -> Iterator[_Neigh
             yield _Neighbours(domain.name, (tables[0], tables[1]), _coming_back(domain.name, domain.values[0]))
 
 
-def _with_cell(row: tuple[object, ...], place: int, cell: object) -> Rows:
-    return ((*row[:place], cell, *row[place + 1 :]),)  # type: ignore[return-value]
+def _with_cell(row: Row, place: int, cell: Cell) -> Rows:
+    return ((*row[:place], cell, *row[place + 1 :]),)
 
 
 def _largest_count(session: Session, rows: Rows, answer: Answer) -> float | None:

@@ -13,6 +13,7 @@ from harness.testing.asking import MOST_WEIGHT, Rows, Session, Trial
 from harness.testing.claims import Claims
 from harness.testing.law import Law, SaysNothing
 from harness.vocabulary.release import WEIGHT_NAMES
+from harness.vocabulary.values import CoversNothing
 
 CRASHES = ("UnicodeEncodeError", "UnicodeDecodeError", "RecursionError", "MemoryError", "ZeroDivisionError")
 FEW = 4  # rows: so few numbers may be all different by chance
@@ -65,7 +66,12 @@ def _reads(session: Session, claims: Claims, rows: Rows) -> str | None:
     trial = session.trial(rows)
     if trial.answer.release is None:
         raise SaysNothing("f released no table")
-    return trial.unreadable
+    return None if trial.unreadable is None or _is_empty_cell(trial) else str(trial.unreadable)
+
+
+def _is_empty_cell(trial: Trial) -> bool:
+    """Whether a cell can be read and covers nobody, which is untrue rather than unreadable."""
+    return isinstance(trial.unreadable, CoversNothing)
 
 
 def _accounts(session: Session, claims: Claims, rows: Rows) -> str | None:
@@ -87,6 +93,8 @@ def _no_rows_are_claimed(session: Session, claims: Claims) -> str | None:
 
 
 def _covers(session: Session, claims: Claims, rows: Rows) -> str | None:
+    if _is_empty_cell(session.trial(rows)):
+        return str(session.trial(rows).unreadable)
     trial = readable(session, rows)
     lonely = trial.unmatched(trial.covers)
     if lonely is None:

@@ -89,15 +89,34 @@ def _differs(session: Session, rows: Rows) -> bool:
 
 
 def _reads_its_input(session: Session, claims: Claims, rows: Rows) -> str | None:
-    """The table, then the same without one row, then with that row twice: answers must be about what was asked."""
+    """The table, then the same without its last row, then with other sensitive values in all rows but the first.
+
+    A release that lacks rows may be that of two tables because rows were dropped, so it says nothing here.
+    """
     whole = session.ask(rows)
     if whole.release is None or len(rows) < max(2, claims.least_rows + 1):
         raise SaysNothing(f"no table of at least {max(2, claims.least_rows + 1)} rows was released")
-    for other in (rows[:-1], (*rows, rows[-1])):
+    if whole.release.rows < len(rows) and session.trial(rows).rows_released < len(rows):
+        raise SaysNothing("no table was released with all its rows")
+    others = {"without its last row": rows[:-1]}
+    if claims.keeps_sensitive is not False:
+        others["with other sensitive values"] = _with_other_secrets(session, rows)
+    for change, other in others.items():
         answer = session.ask(other)
-        if answer.release is not None and answer.release.digest == whole.release.digest:
-            return f"the release of {len(other)} rows is the same as that of {len(rows)} rows, to the last cell"
+        if answer.release is not None and answer.release.digest == whole.release.digest and other != rows:
+            return f"the table {change} is released as the table itself, to the last cell"
     return None
+
+
+def _with_other_secrets(session: Session, rows: Rows) -> Rows:
+    """The table with the next sensitive value of the domain in all rows but the first; of many the last column."""
+    values = list(session.domains.columns[-1].values)
+    if len(values) < 2 or any(row[-1] not in values for row in rows):
+        return rows
+    moved = [values[(values.index(row[-1]) + 1) % len(values)] for row in rows[1:]]
+    if sorted(moved, key=repr) == sorted([row[-1] for row in rows[1:]], key=repr):
+        moved = [moved[0]] * len(moved)
+    return (rows[0], *((*row[:-1], value) for row, value in zip(rows[1:], moved, strict=True)))
 
 
 def _is_constant(session: Session, claims: Claims) -> str | None:
