@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from harness.testing.asking import Rows
@@ -9,12 +10,18 @@ from harness.testing.claims import Claims
 from harness.testing.domains import Cell, Domain, Domains
 from harness.testing.generating import UNUSUAL, Row
 
+FEW = 4  # rows of the first table
+MOST_ROWS = 400  # of a table with all values of a column
 TOGETHER = 6  # rows of a table whose rows an anonymizer puts into one class, at the most
 
 
 def examples(domains: Domains, claims: Claims) -> Iterator[Rows]:
-    """An ordinary table first; then constant, extreme and unusual ones, and small ones last."""
+    """A small and an ordinary table first; then constant, extreme and unusual ones, and the smallest ones last.
+
+    The first one is small since it is the one that is asked about again at the end, after all others.
+    """
     least = claims.least_rows
+    yield ordinary(domains, max(FEW, least))
     yield ordinary(domains, 3 * least + 6)
     yield (_row(domains, 0),) * max(3, least)
     yield tuple(_corner(domains, number) for number in range(2 * least + 4))
@@ -23,7 +30,34 @@ def examples(domains: Domains, claims: Claims) -> Iterator[Rows]:
     for place, domain in enumerate(domains.columns[: len(domains.schema.quasi)]):
         if domain.is_open and domain.kind == "category":
             yield _with_column(ordinary(domains, max(len(UNUSUAL), 2 * least)), place, UNUSUAL)
+    for place, domain in enumerate(domains.columns[: len(domains.schema.quasi)]):
+        cells = _all_cells(domain, MOST_ROWS // max(2, least))
+        yield tuple(_with_cell(_row(domains, 0), place, cell) for cell in cells for _ in range(max(2, least)))
     yield from (ordinary(domains, rows) for rows in sorted({least, max(1, least - 1), 1}, reverse=True))
+
+
+def _all_cells(domain: Domain, most: int) -> tuple[Cell, ...]:
+    """All values of a column where they are few; else round numbers, at which ranges begin and end."""
+    if domain.values:
+        return domain.values[:most]
+    if domain.low == domain.high:
+        return (domain.cell(domain.low),)
+    if domain.whole and domain.high - domain.low < most:
+        return tuple(domain.cell(number) for number in range(int(domain.low), int(domain.high) + 1))
+    step = _round_step((domain.high - domain.low) / most)
+    first = math.ceil(domain.low / step)
+    rounds = [number * step for number in range(first, first + most) if number * step <= domain.high]
+    return tuple(dict.fromkeys((*map(domain.cell, rounds), *domain.corners)))
+
+
+def _round_step(least: float) -> float:
+    """The smallest of …, 1, 2, 5, 10, 20, … that is not below a number."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least)
+
+
+def _with_cell(row: Row, place: int, cell: Cell) -> Row:
+    return (*row[:place], cell, *row[place + 1 :])
 
 
 def _corner(domains: Domains, number: int) -> Row:
@@ -32,7 +66,7 @@ def _corner(domains: Domains, number: int) -> Row:
 
 def _with_column(rows: Rows, place: int, cells: Sequence[Cell]) -> Rows:
     """The rows with other cells in one column, taken in turn."""
-    return tuple((*row[:place], cells[number % len(cells)], *row[place + 1 :]) for number, row in enumerate(rows))
+    return tuple(_with_cell(row, place, cells[number % len(cells)]) for number, row in enumerate(rows))
 
 
 def ordinary(domains: Domains, rows: int) -> Rows:

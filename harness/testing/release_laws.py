@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from harness.testing.asking import MOST_WEIGHT, Rows, Session, Trial
+from harness.testing.asking import MOST_WEIGHT, Bools, Rows, Session, Trial
 from harness.testing.claims import Claims
 from harness.testing.law import Law, SaysNothing
 from harness.vocabulary.release import WEIGHT_NAMES
@@ -92,11 +92,27 @@ def _no_rows_are_claimed(session: Session, claims: Claims) -> str | None:
     return "noise is claimed, so numbers of rows may change" if claims.adds_noise else None
 
 
+def _matchable(session: Session, claims: Claims, rows: Rows) -> Trial:
+    """A release whose rows can be matched to those of the table: there are no more of them, where rows are kept."""
+    trial = readable(session, rows)
+    if claims.keeps_rows is not False and trial.rows_released > len(rows) + 1e-6:
+        raise SaysNothing("more rows came back than were given")
+    return trial
+
+
+def _unmatched(claims: Claims, trial: Trial, possible: Bools) -> int | None:
+    """A released row that stands for nobody; where rows need not be kept, a row may stand for two of them."""
+    if claims.keeps_rows is False:
+        lonely = np.flatnonzero(~possible.any(axis=1))
+        return int(lonely[0]) if len(lonely) else None
+    return trial.unmatched(possible)
+
+
 def _covers(session: Session, claims: Claims, rows: Rows) -> str | None:
     if _is_empty_cell(session.trial(rows)):
         return str(session.trial(rows).unreadable)
-    trial = readable(session, rows)
-    lonely = trial.unmatched(trial.covers)
+    trial = _matchable(session, claims, rows)
+    lonely = _unmatched(claims, trial, trial.covers)
     if lonely is None:
         return None
     if not trial.covers[lonely].any():
@@ -115,7 +131,7 @@ def _cells_are_changed(session: Session, claims: Claims) -> str | None:
 
 
 def _invents_nothing(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = readable(session, rows)
+    trial = _matchable(session, claims, rows)
     assert trial.microdata is not None
     for place, released in enumerate(trial.microdata.sensitive):
         column = len(trial.data.schema.quasi) + place
@@ -123,7 +139,8 @@ def _invents_nothing(session: Session, claims: Claims, rows: Rows) -> str | None
         given = np.bincount(trial.data.codes[column], minlength=len(domain))
         shown = released >= 0
         came = np.bincount(released[shown], weights=trial.weights[shown], minlength=len(domain))
-        more = np.flatnonzero(came > given + 1e-6)
+        allowed = given if claims.keeps_rows is not False else np.where(given > 0, np.inf, 0.0)
+        more = np.flatnonzero(came > allowed + 1e-6)
         if len(more):
             value = domain[int(more[0])]
             return f"{value!r} came back {came[more[0]]:g} times and stands {given[more[0]]} times in the table"
@@ -141,10 +158,12 @@ def _secrets_cannot_be_matched(session: Session, claims: Claims) -> str | None:
 
 
 def _keeps_secrets(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = readable(session, rows)
-    if trial.unmatched(trial.covers) is not None:
+    trial = _matchable(session, claims, rows)
+    if _unmatched(claims, trial, trial.covers) is not None:
         raise SaysNothing("cells do not cover their values, so rows cannot be matched")
-    lonely = trial.unmatched(trial.covers & trial.shows_secret)
+    if _invents_nothing(session, claims, rows) is not None:
+        raise SaysNothing("sensitive values came back that are not in the table")
+    lonely = _unmatched(claims, trial, trial.covers & trial.shows_secret)
     if lonely is None:
         return None
     released = trial.printed(lonely)

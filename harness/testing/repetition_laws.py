@@ -32,9 +32,12 @@ def _is_seeded(session: Session, claims: Claims) -> bool:
 
 
 def _repeats(session: Session, claims: Claims, rows: Rows) -> str | None:
+    session.trial(rows)  # also where it was asked about long ago
     first, again = session.ask(rows), session.ask(rows)
     if not _same(first, again):
         return "the same table was released in two ways, one after the other" if claims.deterministic else None
+    if not _same(first, session.trial(rows).answer):
+        return "the same table was released in another way when it was asked about for the first time"
     for other in _other_tables(rows):
         session.ask(other)
     if not _same(first, session.ask(rows)):

@@ -16,6 +16,7 @@ repetition are left to say so. The same seed asks the same questions in the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings, target
@@ -99,7 +100,13 @@ class Check:
             return True
         self.session.ask(ordinary(self.session.domains, len(rows) + 2 * ROOM))
         self.calls[law] += 2
-        return self.session.ask(rows).identity != first.identity
+        return self.session.ask(rows).identity != first.identity or self.answers_otherwise_by_now
+
+    @cached_property
+    def answers_otherwise_by_now(self) -> bool:
+        """Whether the first table of all has another answer now than it had then."""
+        first = self.session.trials[0]
+        return self.session.ask(first.rows).identity != first.answer.identity
 
     def _equally_released(self, answer: Answer) -> list[Trial]:
         return [trial for trial in self.session.trials if trial.answer.identity == answer.identity]
@@ -221,11 +228,12 @@ def _neighbours(check: Check) -> None:
 
 
 def _some_tables(session: Session) -> list[Rows]:
-    """One of the tables that were refused, and some of different sizes that were not."""
+    """The first table of all, some of different sizes, and one that was refused."""
     refused = [trial.rows for trial in session.trials if trial.answer.error is not None]
     answered = sorted({trial.rows for trial in session.trials if trial.answer.error is None}, key=len)
     places = {round(part * (len(answered) - 1) / REPEATED_TABLES) for part in range(1, REPEATED_TABLES + 1)}
-    return [*(answered[place] for place in sorted(places) if answered), *refused[:1]]
+    some = [answered[place] for place in sorted(places) if answered]
+    return list(dict.fromkeys([*(trial.rows for trial in session.trials[:1]), *some, *refused[:1]]))
 
 
 def _draws(check: Check) -> None:
