@@ -42,6 +42,7 @@ class Law:
     skipped: Callable[[Session, Claims], str | None] = always  # why the law is not judged here
     needs_rows: bool = True  # False: it is also about an f that releases predictions
     may_stay_silent: bool = False  # where no table says anything about it, it does not apply
+    follows_from: tuple[str, ...] = ()  # laws that, when they are broken, break this one too: it is then not judged
 
     def reason(self, session: Session, claims: Claims, rows: Rows) -> str | None:
         """Why a table breaks the law; None also where the table says nothing."""

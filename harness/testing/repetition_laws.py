@@ -258,6 +258,7 @@ REPETITION_LAWS = (
         _reads_its_input,
         "repetitions",
         skipped=_is_constant,
+        follows_from=("sensitive-values-are-not-invented",),
     ),
     Law(
         "row-order-does-not-matter",

@@ -90,6 +90,13 @@ class Check:
         finally:
             self.calls[law] += max(1, self.session.budget.spent - before)
 
+    def follows_from_a_broken_law(self, law: Law) -> bool:
+        """Whether a law cannot be told from another one that is broken; it is then not judged, which says so."""
+        cause = next((one.name for one in self.broken if one.name in law.follows_from), None)
+        if cause is not None:
+            self.silent[law] = f"cannot be told from {cause}, which is broken"
+        return cause is not None
+
     def remembers(self, law: Law) -> bool:
         """Whether a law was broken by what f kept of earlier tables: the answer is that to another table, or becomes
         another one after another table was asked about.
@@ -203,7 +210,8 @@ def _repetitions(check: Check) -> None:
     known = set(check.broken)
     for rows in _some_tables(check.session):
         for law in check.open_laws("repetitions"):
-            check.judge(law, rows)
+            if not check.follows_from_a_broken_law(law):
+                check.judge(law, rows)
     broken = [law for law in check.broken if law not in known]
     if not broken:
         broken = list(check.doubtful)
