@@ -25,15 +25,30 @@ def examples(domains: Domains, claims: Claims) -> Iterator[Rows]:
     yield ordinary(domains, 3 * least + 6)
     yield (_row(domains, 0),) * max(3, least)
     yield tuple(_corner(domains, number) for number in range(2 * least + 4))
-    for place in range(len(domains.columns)):  # one column is the same in every row
-        yield _with_column(ordinary(domains, 2 * least + 2), place, [_row(domains, 0)[place]])
+    for place, domain in enumerate(domains.columns):  # one column is the same in every row
+        for cell in dict.fromkeys((_row(domains, 0)[place], domain.corners[-1])):
+            yield _with_column(ordinary(domains, 2 * least + 2), place, [cell])
     for place, domain in enumerate(domains.columns[: len(domains.schema.quasi)]):
         if domain.is_open and domain.kind == "category":
             yield _with_column(ordinary(domains, max(len(UNUSUAL), 2 * least)), place, UNUSUAL)
+    for place, domain in enumerate(domains.columns):
+        if domain.has_gaps:
+            rows = ordinary(domains, 2 * least + 2)
+            yield _with_column(rows, place, [None, *(row[place] for row in rows[1:3])])
     for place, domain in enumerate(domains.columns[: len(domains.schema.quasi)]):
         cells = _all_cells(domain, MOST_ROWS // max(2, least))
         yield tuple(_with_cell(_row(domains, 0), place, cell) for cell in cells for _ in range(max(2, least)))
     yield from (ordinary(domains, rows) for rows in sorted({least, max(1, least - 1), 1}, reverse=True))
+
+
+def with_an_unseen_value(domains: Domains, claims: Claims) -> Rows | None:
+    """A table with a value that the schema does not list; None if no column has such a list."""
+    for place, domain in enumerate(domains.columns[: len(domains.schema.quasi)]):
+        if domain.kind == "category" and not domain.is_open and domains.schema.quasi[place].values:
+            unseen = next(text for text in UNUSUAL if text not in domain.values)
+            rows = ordinary(domains, claims.least_rows + 1)
+            return _with_column(rows, place, [unseen, *(row[place] for row in rows[1:])])
+    return None
 
 
 def _all_cells(domain: Domain, most: int) -> tuple[Cell, ...]:

@@ -51,7 +51,7 @@ class _Neighbours:
     read: Callable[[Session, Rows, Answer], float | None]  # None: the release shows no such number
     truths: tuple[float, float] = (1.0, 0.0)
     reach: float | None = None  # Δ, by which the number differs at most before noise; None: the number is 0 or 1
-    ends: tuple[float, float] = (-math.inf, math.inf)  # between which a number may be cut off
+    ends: tuple[float, float] | None = None  # at which a number may be cut off
 
 
 def _noise_suffices(session: Session, claims: Claims, rows: Rows) -> str | None:
@@ -203,7 +203,7 @@ def _too_often(epsilon: float, delta: float, sides: Sequence[Floats]) -> str | N
 def _too_small(epsilon: float, pair: _Neighbours, reach: float, sides: Sequence[Floats]) -> str | None:
     """Whether more of the noise lies near 0 than any noise of that ε allows: an exact binomial test of each side."""
     numbers = np.concatenate(sides)
-    if numbers.min() >= pair.ends[0] and numbers.max() <= pair.ends[1]:
+    if pair.ends is not None and numbers.min() >= pair.ends[0] and numbers.max() <= pair.ends[1]:
         return None  # it may be cut off at the ends, which is allowed and leaves more of it near 0
     windows = max(1, round(1 / epsilon)) if epsilon > 0 else 1
     most = math.tanh(windows * epsilon / 2)

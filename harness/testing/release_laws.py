@@ -55,9 +55,13 @@ def _is_foreign(session: Session, rows: Rows) -> bool:
     """Whether a cell lies outside what the schema declares, so that f may refuse it."""
     for place, domain in enumerate(session.domains.columns):
         cells = [row[place] for row in rows]
-        if any(cell is None or cell == "" for cell in cells):
+        if not domain.has_gaps and any(cell is None or cell == "" for cell in cells):
             return True
-        if domain.values and not domain.is_open and any(cell not in domain.values for cell in cells):
+        if (
+            domain.values
+            and not domain.is_open
+            and any(cell is not None and cell not in domain.values for cell in cells)
+        ):
             return True
     return False
 

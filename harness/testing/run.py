@@ -24,7 +24,7 @@ from hypothesis import seed as with_seed
 
 from harness.testing.asking import Answer, OutOfBudget, Rows, Session, Trial
 from harness.testing.claims import Claims
-from harness.testing.examples import examples, ordinary, together
+from harness.testing.examples import examples, ordinary, together, with_an_unseen_value
 from harness.testing.generating import rows as generated_rows
 from harness.testing.law import Law, SaysNothing
 from harness.testing.neighbour_laws import NEIGHBOUR_LAWS, largest_distance
@@ -57,6 +57,7 @@ class Check:
         self.silent: dict[Law, str] = {}  # why a table said nothing about the law; the last one's reason
         self.tables: dict[Law, int] = dict.fromkeys(self.laws, 0)  # that could have broken the law
         self.calls: dict[Law, int] = dict.fromkeys(self.laws, 0)
+        self.bad_input: list[Rows] = []
 
     def _skips(self, law: Law) -> str | None:
         if law.needs_rows and self.session.card.releases == "predictions":
@@ -96,6 +97,13 @@ class Check:
         if cause is not None:
             self.silent[law] = f"cannot be told from {cause}, which is broken"
         return cause is not None
+
+    def ask_about_an_unseen_value(self) -> None:
+        """Bad input, which f may refuse, always in the same way; what it releases instead is not judged."""
+        rows = with_an_unseen_value(self.session.domains, self.claims)
+        if rows is not None:
+            self.bad_input = [rows]
+            self.session.trial(rows)
 
     def remembers(self, law: Law) -> bool:
         """Whether a law was broken by what f kept of earlier tables: the answer is that to another table, or becomes
@@ -169,6 +177,8 @@ def _tables(check: Check) -> None:
         for law in check.open_laws("tables"):
             check.judge(law, rows)
 
+    check.ask_about_an_unseen_value()
+
     def visit(rows: Rows) -> None:
         budget = check.session.budget
         if budget.spent < most and budget.share_of_time < share:
@@ -208,7 +218,7 @@ def _shrink_all(check: Check, laws: list[Law]) -> None:
 
 def _repetitions(check: Check) -> None:
     known = set(check.broken)
-    for rows in _some_tables(check.session):
+    for rows in _some_tables(check.session, check.bad_input):
         for law in check.open_laws("repetitions"):
             if not check.follows_from_a_broken_law(law):
                 check.judge(law, rows)
@@ -235,13 +245,15 @@ def _neighbours(check: Check) -> None:
         _shrink_all(check, [law for law in laws if law in check.broken])
 
 
-def _some_tables(session: Session) -> list[Rows]:
-    """The first table of all, some of different sizes, and one that was refused."""
+def _some_tables(session: Session, bad_input: Sequence[Rows]) -> list[Rows]:
+    """The first table of all, some of different sizes, and of those that were refused bad input and another one."""
     refused = [trial.rows for trial in session.trials if trial.answer.error is not None]
-    answered = sorted({trial.rows for trial in session.trials if trial.answer.error is None}, key=len)
-    places = {round(part * (len(answered) - 1) / REPEATED_TABLES) for part in range(1, REPEATED_TABLES + 1)}
-    some = [answered[place] for place in sorted(places) if answered]
-    return list(dict.fromkeys([*(trial.rows for trial in session.trials[:1]), *some, *refused[:1]]))
+    refused = [*(rows for rows in bad_input if rows in refused), *(rows for rows in refused if rows not in bad_input)]
+    answered = {trial.rows for trial in session.trials if trial.answer.error is None and trial.rows not in bad_input}
+    by_size = sorted(answered, key=len)
+    places = {round(part * (len(by_size) - 1) / REPEATED_TABLES) for part in range(1, REPEATED_TABLES + 1)}
+    some = [by_size[place] for place in sorted(places) if by_size]
+    return list(dict.fromkeys([*(trial.rows for trial in session.trials[:1]), *some, *refused[:2]]))
 
 
 def _draws(check: Check) -> None:
