@@ -43,6 +43,7 @@ PYTHON_OPTIONS: dict[str, str] = {
 # How an oracle is asked, not which one it is: an audit may go on with others.
 MANNERS = ("timeout", "attempts", "per_second", "concurrency", "record")
 TLS_FILES = ("ca", "cert", "key")
+MOST_FAILURES = 10  # in a row
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,20 @@ def open(address: str, **options: Any) -> Oracle:
     return open_with(address, options)
 
 
-def open_with(address: str, options: dict[str, Any], settings: ChildSettings | None = None) -> Oracle:
-    """The same; `settings` say where a `python:` anonymizer prints to, and in which environment it computes."""
+def open_with(
+    address: str, options: dict[str, Any], settings: ChildSettings | None = None, most_failures: int = MOST_FAILURES
+) -> Oracle:
+    """The same; `settings` say where a `python:` anonymizer prints to, and in which environment it computes.
+
+    After so many failures in a row an oracle that is not in this process is not asked any more.
+    """
     transport, rest = _transport(address), address.partition(":")[2]
     if transport is _PYTHON:
         return _isolated(rest, options, settings)
     rest = address if transport.whole else rest
-    return _wrapped(transport.opens, address, rest, options) if transport.wrapped else transport.opens(rest, options)
+    if not transport.wrapped:
+        return transport.opens(rest, options)
+    return _wrapped(transport.opens, address, rest, options, most_failures)
 
 
 def options_beside(folder: Path, address: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,7 +110,7 @@ def _transport(address: str) -> Transport:
     return plugin if isinstance(plugin, Transport) else Transport(plugin)
 
 
-def _wrapped(make: Opener, address: str, rest: str, options: dict[str, Any]) -> Oracle:
+def _wrapped(make: Opener, address: str, rest: str, options: dict[str, Any], most_failures: int) -> Oracle:
     """The oracle with what WRAPPER_OPTIONS say; the options themselves are left as they are."""
     from oracles.middleware import Breaker, Counting, Paced, Retrying, open_with_retries
     from oracles.recording import Recording, Replaying
@@ -114,7 +122,8 @@ def _wrapped(make: Opener, address: str, rest: str, options: dict[str, Any]) -> 
     _check_timeout(address, own.get("timeout", 1))
     attempts = 4 if chosen["attempts"] is None else chosen["attempts"]
     oracle = open_with_retries(lambda: make(rest, dict(own)), attempts)
-    oracle = Retrying(Breaker(Paced(oracle, chosen["per_second"], chosen["concurrency"])), attempts)
+    paced = Paced(oracle, chosen["per_second"], chosen["concurrency"])
+    oracle = Retrying(Breaker(paced, most_failures), attempts)
     return Counting(oracle if chosen["record"] is None else Recording(oracle, chosen["record"]))
 
 

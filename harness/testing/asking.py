@@ -2,8 +2,8 @@
 
 A question is a list of rows. `Session.trial` asks it once and remembers the answer, so that all laws about a single
 release share one call; `Session.ask` asks anew, for laws about repetition. An error of the anonymizer is an answer
-like any other: whether it may refuse a table is for a law to say. So is the end of its process on this machine. An
-oracle on another machine that cannot be reached ends the check.
+like any other: whether it may refuse a table is for a law to say. So is the end of its process on this machine, and
+the failure of a server on another one that still answers what it answered before. One that does not ends the check.
 """
 
 from __future__ import annotations
@@ -148,6 +148,11 @@ class Trial:
             whole &= (released[:, None] == original[None, :]) | (released < 0)[:, None]
         return whole
 
+    @property
+    def shows_all_secrets(self) -> bool:
+        """Whether no released row hides its sensitive values."""
+        return self.microdata is not None and all((released >= 0).all() for released in self.microdata.sensitive)
+
     def unmatched(self, possible: Bools) -> int | None:
         """The first released row for which no row of the table is left, one for each person; None if all have one.
 
@@ -243,10 +248,21 @@ class Session:
         try:
             return [_as_answer(release) for release in checked_answers(self.oracle, ask)]
         except OracleError as error:
-            if error.retryable and not self.runs_here:  # out of reach, which says nothing about the anonymizer
-                raise
+            if error.retryable and not self.runs_here and not self._still_answers():
+                raise  # out of reach, which says nothing about the anonymizer
             raised = RAISED.search(str(error))
             return [Answer(error=str(error), kind=raised[1] if raised else None)] * draws
+
+    def _still_answers(self) -> bool:
+        """Whether a table that was released before still is: then an error is about the table, not the way to it."""
+        known = next((trial for trial in self.trials if trial.answer.release is not None), None)
+        if known is None:
+            return False
+        self.budget.spend(1)
+        try:
+            return bool(list(checked_answers(self.oracle, Ask(known.data))))
+        except OracleError:
+            return False
 
     def predictions(self, rows: Sequence[Row], about: int, without: bool, draws: int, seed: int) -> Predictions:
         """What f predicts at the quasi-identifiers of one row, with that row in the table or without it."""

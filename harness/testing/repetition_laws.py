@@ -102,7 +102,7 @@ def _reads_its_input(session: Session, claims: Claims, rows: Rows) -> str | None
     if whole.release.rows < len(rows) and session.trial(rows).rows_released < len(rows):
         raise SaysNothing("no table was released with all its rows")
     others = {"without its last row": rows[:-1]}
-    if claims.keeps_sensitive is not False:
+    if claims.keeps_sensitive is not False and session.trial(rows).shows_all_secrets:
         others["with other sensitive values"] = _with_other_secrets(session, rows)
     for change, other in others.items():
         answer = session.ask(other)
