@@ -15,6 +15,7 @@ repetition are left to say so. The same seed asks the same questions in the same
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import seed as with_seed
 
-from harness.testing.asking import Answer, OutOfBudget, Rows, Session, Trial
+from harness.testing.asking import OutOfBudget, Rows, Session, Trial
 from harness.testing.claims import Claims
 from harness.testing.examples import examples, ordinary, together, with_an_unseen_value
 from harness.testing.generating import rows as generated_rows
@@ -109,10 +110,10 @@ class Check:
         """Whether a law was broken by what f kept of earlier tables: the answer is that to another table, or becomes
         another one after another table was asked about.
         """
+        if any(self._is_of_another_table(trial, law) for trial in self.session.trials):
+            return True
         rows, _ = self.broken[law]
         first = self.session.trial(rows).answer
-        if first.release is not None and any(self._is_of(trial, law, rows) for trial in self._equally_released(first)):
-            return True
         self.session.ask(ordinary(self.session.domains, len(rows) + 2 * ROOM))
         self.calls[law] += 2
         return self.session.ask(rows).identity != first.identity or self.answers_otherwise_by_now
@@ -123,14 +124,23 @@ class Check:
         first = self.session.trials[0]
         return self.session.ask(first.rows).identity != first.answer.identity
 
-    def _equally_released(self, answer: Answer) -> list[Trial]:
-        return [trial for trial in self.session.trials if trial.answer.identity == answer.identity]
+    def _is_of_another_table(self, trial: Trial, law: Law) -> bool:
+        """Whether a release that breaks the law is to the last cell that of another table, and fits that one.
 
-    def _is_of(self, trial: Trial, law: Law, rows: Rows) -> bool:
-        """Whether a release of these rows is rather that of another table, with which it keeps the law."""
-        if len(trial.rows) < len(rows) or sorted(trial.rows, key=repr) == sorted(rows, key=repr):
+        Rows that were dropped make the release that of a part of the table, which says nothing; and what fits the
+        quasi-identifiers of all rows is no answer for other rows.
+        """
+        others = [other for other in self.session.trials if other.answer.identity == trial.answer.identity]
+        if trial.microdata is None or len(others) < 2 or not law.reason(self.session, self.claims, trial.rows):
             return False
-        return trial.rows_released == len(trial.rows) and law.reason(self.session, self.claims, trial.rows) is None
+        if trial.rows_released == len(trial.rows) and trial.unmatched(trial.covers) is None:
+            return False
+        return any(
+            other.rows_released == len(other.rows)
+            and Counter(other.rows) - Counter(trial.rows)
+            and law.reason(self.session, self.claims, other.rows) is None
+            for other in others
+        )
 
     def shrink(self, law: Law, most: int) -> None:
         """Replace the table that breaks a law by a smaller one, if there is one."""
