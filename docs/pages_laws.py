@@ -13,12 +13,15 @@ CLAIMS = {
     "k": "every class of rows with the same quasi-identifiers has at least k rows",
     "l": "every class holds at least l different sensitive values",
     "t": "the sensitive values of every class are distributed as in the table, up to t",
-    "noise_epsilon": "released numbers or counts carry the noise of ε-differential privacy; cells need not be true",
+    "noise_epsilon": "released numbers, counts or changed sensitive values carry the noise of ε-differential privacy; "
+    "cells need not be true",
     "epsilon": "no row moves the inference about itself by this much",
     "deterministic": "equal tables get equal releases; false: they need not",
     "seedable": "equal seeds give equal releases, and different ones different releases",
     "keeps_rows": "as many rows come back as were given; taken as claimed unless it is false",
     "keeps_sensitive": "sensitive values come back as they are; taken as claimed unless it is false",
+    "truthful": "released cells cover the values they stand for; taken as claimed unless it is false, as for averaged "
+    "or exchanged values",
 }
 
 

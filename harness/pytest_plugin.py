@@ -1,11 +1,12 @@
-"""The plugin of pytest: fixtures `audit` and `oracle`, and options for the contract suite and for baselines.
+"""The plugin of pytest: fixtures `audit`, `check_laws` and `oracle`, options for the contract suite and for baselines.
 
 It is loaded in every run of pytest where the harness is installed, so it imports nothing of the harness until a test
 uses it. What happens, in this order:
 
-1. A test calls `audit(…)`: the audit runs, and its report is kept beside the test.
+1. A test calls `audit(…)` or `check_laws(…)`: the audit or check runs, and its report is kept beside the test.
 2. The test fails: the message gains what was found and the command that repeats the test (`_explain`).
-   It passes and there is a baseline: the test fails if the audit got worse by more than chance.
+   It passes and there is a baseline: the test fails if an audit got worse by more than chance, or a law is broken
+   that was not.
 3. The result travels with the test report, from a worker of xdist too (`pytest_runtest_makereport`).
 4. At the end the process that the user started writes baseline, annotations and summary (`_Collector`).
 """
@@ -22,6 +23,7 @@ import pytest
 
 if TYPE_CHECKING:
     from harness.report import Report
+    from harness.testing.outcome import CheckReport
     from harness.vocabulary.dataset import Dataset
     from harness.vocabulary.oracle import Oracle
 
@@ -38,7 +40,16 @@ class Audited:
     reveal: bool
 
 
+@dataclass(frozen=True)
+class Checked:
+    """One check of a test."""
+
+    name: str  # as that of an audit
+    report: CheckReport
+
+
 AUDITED = pytest.StashKey[list[Audited]]()  # of a test
+CHECKED = pytest.StashKey[list[Checked]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,12 +75,30 @@ def audit(request: pytest.FixtureRequest) -> Callable[..., Report]:
 
         report = run_audit(*arguments, **options)
         done = request.node.stash.setdefault(AUDITED, [])
-        name = request.node.nodeid + (f" #{len(done) + 1}" if done else "")
         reveal = bool(options.get("reveal")) or request.config.getoption("--harness-reveal")
-        done.append(Audited(name, report, reveal))
+        done.append(Audited(_name(request.node, len(done)), report, reveal))
         return report
 
     return run
+
+
+@pytest.fixture
+def check_laws(request: pytest.FixtureRequest) -> Callable[..., CheckReport]:
+    """`harness.testing.check` with its arguments; its laws are kept in the baseline, and compared with it."""
+
+    def run(*arguments: Any, **options: Any) -> CheckReport:
+        from harness.testing import check
+
+        report = check(*arguments, **options)
+        done = request.node.stash.setdefault(CHECKED, [])
+        done.append(Checked(_name(request.node, len(done)), report))
+        return report
+
+    return run
+
+
+def _name(item: pytest.Item, done: int) -> str:
+    return item.nodeid + (f" #{done + 1}" if done else "")
 
 
 @pytest.fixture(scope="session")
@@ -132,18 +161,26 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         result = yield
     except Exception as error:
-        if AUDITED in item.stash:
+        if _used(item):
             _explain(item, error)
         raise
-    if AUDITED in item.stash and item.config.getoption("--harness-baseline"):
+    if _used(item) and item.config.getoption("--harness-baseline"):
         _compare(item)
     return result
+
+
+def _used(item: pytest.Item) -> bool:
+    return AUDITED in item.stash or CHECKED in item.stash
 
 
 def _explain(item: pytest.Item, error: Exception) -> None:
     from harness.render.failure import failure
 
-    for one in item.stash[AUDITED]:
+    for checked in item.stash.get(CHECKED, []):
+        if checked.report.failed:
+            error.add_note(f"laws are broken in {checked.name}")
+            error.add_note(f"  seed       {checked.report.seed}")
+    for one in item.stash.get(AUDITED, []):
         if one.report.verdict.outcome != "holds":
             error.add_note(f"{one.report.verdict.outcome.name} in {one.name}")
             error.add_note(failure(one.report.complete or one.report.plain, reveal=one.reveal))
@@ -166,8 +203,10 @@ def _compare(item: pytest.Item) -> None:
     from harness.vocabulary.error_codes import code_of
     from harness.vocabulary.errors import HarnessError
 
+    audits = {one.name: one.report for one in item.stash.get(AUDITED, [])}
+    checks = {one.name: one.report for one in item.stash.get(CHECKED, [])}
     try:
-        failures = failures_of({one.name: one.report for one in item.stash[AUDITED]}, item.config.option)
+        failures = failures_of(audits, checks, item.config.option)
     except HarnessError as error:
         failures = [f"error {code_of(error)}: {error}"]
     if failures:
@@ -176,15 +215,19 @@ def _compare(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """What the audits of a test found goes with its report, as plain data, to the process that the user started."""
+    """What the audits and checks of a test found goes with its report, as plain data, to the process that the user
+    started.
+    """
     report: Any = yield
-    if call.when == "call" and AUDITED in item.stash:
-        from harness.testing.baseline_run import travelling
+    if call.when == "call" and _used(item):
+        from harness.testing.baseline_run import travelling, travelling_check
 
         path, line, _ = item.location
         where = {"file": path, "line": (line or 0) + 1, "test": item.nodeid, "passed": report.passed}
-        report.harness_audits = [
-            {**where, "name": one.name, **travelling(one.report, item.config.option)} for one in item.stash[AUDITED]
+        audits, checks = item.stash.get(AUDITED, []), item.stash.get(CHECKED, [])
+        report.harness_found = [
+            *({**where, "name": one.name, **travelling(one.report, item.config.option)} for one in audits),
+            *({**where, "name": one.name, **travelling_check(one.report)} for one in checks),
         ]
     return report
 
@@ -193,17 +236,17 @@ class _Collector:
     """Of the process that the user started: gathers what tests found, and writes it at the end."""
 
     def __init__(self) -> None:
-        self.audits: list[dict[str, Any]] = []
+        self.found: list[dict[str, Any]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.audits += getattr(report, "harness_audits", [])
+        self.found += getattr(report, "harness_found", [])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-        if self.audits:
+        if self.found:
             from harness.testing.baseline_run import closing_lines
 
             terminalreporter.section("harness")
-            for line in closing_lines(self.audits, config.option):
+            for line in closing_lines(self.found, config.option):
                 terminalreporter.write_line(line)
 
 

@@ -74,7 +74,9 @@ def open_with(address: str, options: dict[str, Any], settings: ChildSettings | N
     if transport is _PYTHON:
         return _isolated(rest, options, settings)
     rest = address if transport.whole else rest
-    return _wrapped(transport.opens, address, rest, options) if transport.wrapped else transport.opens(rest, options)
+    if not transport.wrapped:
+        return transport.opens(rest, options)
+    return _wrapped(transport.opens, address, rest, options)
 
 
 def options_beside(folder: Path, address: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from harness.cli import main
+from harness.render.check_report import FORMATS
+from harness.testing import check
+from harness.vocabulary.schema import Column, Schema
 from tests.small_audits import audit
 
 PAIR = "bernoulli-on-tf-tf/ill"
@@ -152,12 +155,64 @@ def test_a_file_holds_several_audits_by_name(file: str, folders: dict[str, str])
     assert compare(folders["identity"], file, "--name", "rew") == 2
 
 
-def test_laws_of_a_check_are_part_of_it(tmp_path: Path, file: str, folders: dict[str, str]) -> None:
-    check = tmp_path / "check.json"
-    check.write_text(json.dumps({"laws": [{"name": "seeds", "outcome": "failed", "calls": 3}]}))
-    assert compare(folders["coarse"], file, "--check", str(check)) == 1
-    check.write_text("{}")
-    assert compare(folders["coarse"], file, "--check", str(check)) == 2
+LAW = "unique-rows-are-not-copied"
+
+
+@pytest.fixture(scope="module")
+def checks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Files check.json of an anonymizer and of a leaking one, as `harness check` writes them."""
+    place = tmp_path_factory.mktemp("checks")
+    schema = Schema((Column("age", "number", min=0, max=9), Column("sex", values=("F", "M"))), [SICK])
+    for name, f in (("coarse", coarse), ("identity", identity)):
+        report = check(f, schema, laws=[LAW, "rows-are-accounted-for"], budget_calls=30, max_time=600)
+        (place / f"{name}.json").write_text(FORMATS["json"].render(report.plain()))
+    return {name: str(place / f"{name}.json") for name in ("coarse", "identity")}
+
+
+SICK = Column("ill", values=("flu", "none"))
+
+
+def test_laws_of_a_check_are_compared_beside_an_audit(
+    file: str, folders: dict[str, str], checks: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(folders["coarse"], file, "--check", checks["coarse"]) == 0
+    assert compare(folders["coarse"], file, "--check", checks["identity"]) == 1
+    assert f"law/{LAW}: not tested → failed (worse than the baseline)" in capsys.readouterr().out
+    Path(file).with_name("check.json").write_text("{}")
+    assert compare(folders["coarse"], file, "--check", str(Path(file).with_name("check.json"))) == 2
+
+
+def test_a_check_has_a_baseline_of_its_own(
+    tmp_path: Path, checks: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "laws.json")
+    assert main(["baseline", "save", checks["coarse"], "-o", file, "--name", "laws"]) == 0
+    saved = json.loads(Path(file).read_text())["checks"]["laws"]
+    assert saved["laws"] == {LAW: "passed", "rows-are-accounted-for": "passed"}
+    assert main(["baseline", "compare", checks["coarse"], file, "--name", "laws"]) == 0
+    assert main(["baseline", "compare", checks["identity"], file, "--name", "laws"]) == 1
+    assert f"law/{LAW}: passed → failed (worse than the baseline)" in capsys.readouterr().out
+    words = ["--name", "laws", "--reason", "known", "--until", "2099-01-31"]
+    assert main(["baseline", "accept", checks["identity"], file, f"law/{LAW}", *words]) == 0
+    assert main(["baseline", "compare", checks["identity"], file, "--name", "laws"]) == 0
+    assert main(["baseline", "compare", checks["identity"], file, "--name", "lows"]) == 2
+    assert "did you mean 'laws'?" in capsys.readouterr().err
+
+
+def test_a_check_with_other_claims_is_not_compared(tmp_path: Path, checks: dict[str, str]) -> None:
+    file, other = str(tmp_path / "laws.json"), tmp_path / "other.json"
+    assert main(["baseline", "save", checks["coarse"], "-o", file]) == 0
+    other.write_text(json.dumps({**json.loads(Path(checks["coarse"]).read_text()), "claims": {"k": 5}}))
+    assert main(["baseline", "compare", str(other), file]) == 2
+
+
+def test_two_checks_are_compared_side_by_side(checks: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", checks["coarse"], checks["identity"]]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("WORSE: ")
+    assert f"WORSE        {LAW}: passed, then failed" in printed
+    assert main(["compare", checks["identity"], checks["coarse"], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["overall"] == "better"
 
 
 @pytest.mark.parametrize("words", [

@@ -48,6 +48,17 @@ def test_changed(audit):
 
 def test_other():
     assert True
+
+
+def test_laws(check_laws):
+    from harness import Schema
+    from harness.vocabulary.schema import Column
+
+    quasi = (Column("age", "number", min=0, max=9), Column("sex", values=("F", "M")))
+    schema, laws = Schema(quasi, [Column("ill", values=("flu", "none"))]), ["unique-rows-are-not-copied"]
+    report = check_laws(changed, schema, laws=laws, budget_calls=30, max_time=600)
+    if os.environ.get("REQUIRES"):
+        report.require()
 """
 
 
@@ -98,6 +109,22 @@ def test_a_baseline_fails_a_test_that_passes_when_its_audit_got_worse(folder: Pa
     assert worse.returncode == 1
     assert re.search(r"largest-distance/bernoulli-on-tf-tf/ill: .* \(worse than the baseline\)", worse.stdout)
     assert "repeat     pytest test_people.py::test_changed --harness-baseline baseline.json" in worse.stdout
+
+
+@pytest.mark.slow
+def test_a_law_that_is_broken_and_was_not_fails_a_test_that_passes(folder: Path) -> None:
+    options = ("--harness-baseline", "baseline.json", "-k", "laws", "-q")
+    assert "baseline.json: 1 check written" in run(folder, *options, "--harness-update-baseline").stdout
+    baseline = json.loads((folder / "baseline.json").read_text())
+    assert baseline["checks"]["test_people.py::test_laws"]["laws"] == {"unique-rows-are-not-copied": "passed"}
+    assert run(folder, *options).returncode == 0
+    worse = run(folder, *options, LEAKS="1")
+    assert worse.returncode == 1
+    assert "law/unique-rows-are-not-copied: passed → failed (worse than the baseline)" in worse.stdout
+    raised = run(folder, "-k", "laws", "-q", LEAKS="1", REQUIRES="1").stdout
+    assert "laws are broken in test_people.py::test_laws" in raised
+    assert "  seed       0" in raised
+    assert "  repeat     pytest test_people.py::test_laws" in raised
 
 
 @pytest.mark.slow

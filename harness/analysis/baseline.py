@@ -9,10 +9,11 @@ digest of the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.analysis.check_baseline import outcomes_from
 from harness.analysis.compare import Pair, Span, measures_of, spans_of
 from harness.analysis.person_digest import DigestKey
 from harness.analysis.rounding import is_one_number, outwards, plain_span, span_from_plain
@@ -107,12 +108,12 @@ class AuditBaseline:
             seed=int(plain["seed"]),
             results={name: PairBaseline.from_plain(one) for name, one in plain["results"].items()},
             metrics={name: float(number) for name, number in plain["metrics"].items()},
-            laws={str(name): str(outcome) for name, outcome in plain["laws"].items()},
+            laws=outcomes_from(plain["laws"]),
         )
 
 
-def baseline_of(report: Report, key: DigestKey | None = None, laws: Sequence[Given] = ()) -> AuditBaseline:
-    """What a baseline holds of an audit; `laws` are those of a check.json, with name and outcome."""
+def baseline_of(report: Report, key: DigestKey | None = None, laws: Mapping[str, str] | None = None) -> AuditBaseline:
+    """What a baseline holds of an audit; `laws` are the outcomes of a check of the same anonymizer, by name."""
     plan, card = report.plain["plan"], report.card
     names = pair_names(report.verdicts)
     exact = all(result["exact"] for result in report.plain["results"])
@@ -125,7 +126,7 @@ def baseline_of(report: Report, key: DigestKey | None = None, laws: Sequence[Giv
         seed=plan["seed"],
         results={names[pair]: _pair(report, pair, key) for pair in report.verdicts},
         metrics=dict(_numbers(report.plain.get("release"))) if exact else {},
-        laws={law["name"]: law["outcome"] for law in laws},
+        laws=dict(laws or {}),
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.analysis.baseline import AuditBaseline
+from harness.analysis.check_baseline import CheckBaseline
 from harness.analysis.person_digest import VARIABLE, DigestKey
 from harness.vocabulary.errors import InputError, did_you_mean
 
@@ -68,10 +69,15 @@ class Baseline:
     recorded: Mapping[str, Any] = field(default_factory=dict)  # date, commit, machine, versions
     key_check: str | None = None  # of the key of its digests; None where it has none
     tolerance: float = 0.0  # a distance may grow by so much and still be the same
+    checks: Mapping[str, CheckBaseline] = field(default_factory=dict)
 
     def with_audits(self, audits: Mapping[str, AuditBaseline], recorded: Mapping[str, Any]) -> Baseline:
         """The same with these audits instead of, or beside, its own."""
         return replace(self, audits={**self.audits, **audits}, recorded=recorded)
+
+    def with_checks(self, checks: Mapping[str, CheckBaseline], recorded: Mapping[str, Any]) -> Baseline:
+        """The same with these checks instead of, or beside, its own."""
+        return replace(self, checks={**self.checks, **checks}, recorded=recorded)
 
     def with_accepted(self, acceptance: Acceptance) -> Baseline:
         """The same with one more finding accepted; an earlier acceptance of it is replaced."""
@@ -83,6 +89,12 @@ class Baseline:
         if name not in self.audits:
             raise InputError(f"the baseline has no audit {name!r}; {did_you_mean(name, self.audits)}")
         return self.audits[name]
+
+    def check(self, name: str) -> CheckBaseline:
+        """The check of this name."""
+        if name not in self.checks:
+            raise InputError(f"the baseline has no check {name!r}; {did_you_mean(name, self.checks)}")
+        return self.checks[name]
 
     def require_same_key(self, key: DigestKey | None) -> None:
         """To add audits: the digests of one file have one key."""
@@ -119,6 +131,7 @@ def read_baseline(path: Path) -> Baseline:
             recorded=dict(plain["recorded"]),
             key_check=plain["key_check"],
             tolerance=float(plain["tolerance"]),
+            checks={name: CheckBaseline.from_plain(one) for name, one in plain.get("checks", {}).items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
@@ -160,6 +173,7 @@ def text_of(baseline: Baseline) -> str:
                 "key_check": baseline.key_check,
                 "tolerance": baseline.tolerance,
                 "audits": {name: one.plain() for name, one in sorted(baseline.audits.items())},
+                "checks": {name: one.plain() for name, one in sorted(baseline.checks.items())},
                 "accepted": [one.plain() for one in accepted],
             }
         )

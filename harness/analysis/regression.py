@@ -12,13 +12,14 @@ never.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Literal
 
 from harness.analysis.baseline import BETTER, OUTCOMES, AuditBaseline, PairBaseline
 from harness.analysis.baseline_file import Acceptance, Baseline
+from harness.analysis.check_baseline import CheckBaseline
 from harness.analysis.compare import Span
 from harness.analysis.rounding import span_in_words
 from harness.render.outcomes import slug
@@ -67,16 +68,16 @@ class Judged:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What became of an audit since its baseline."""
+    """What became of an audit or a check since its baseline."""
 
-    audit: str
+    audit: str  # or the check, by its name in the file
     judged: tuple[Judged, ...]
     better: tuple[Change, ...]
     changed: tuple[Change, ...]  # neither better nor worse is proven
     same: int
     unused: tuple[Acceptance, ...]  # of findings that are not there any more
-    not_compared: int  # persons that only one side has
-    persons_left_out: bool  # the key of their digests was not there
+    not_compared: int = 0  # persons that only one side has
+    persons_left_out: bool = False  # the key of their digests was not there
     exact: bool = False  # nothing is left to chance in either of the two
 
     @property
@@ -89,6 +90,26 @@ def compare_with_baseline(baseline: Baseline, name: str, after: AuditBaseline, t
     before = baseline.audit(name)
     require_comparable(before, after)
     found = list(changes(before, after, baseline.tolerance))
+    return replace(
+        _comparison(baseline, name, found, today),
+        not_compared=sum(_unmatched(before.results[pair], after.results[pair]) for pair in before.results),
+        persons_left_out=before.data_digest is not None and after.data_digest is None,
+        exact=before.is_exact and after.is_exact,
+    )
+
+
+def compare_check_with_baseline(baseline: Baseline, name: str, after: CheckBaseline, today: date) -> Comparison:
+    """What became of the laws of the check of this name since its baseline."""
+    before = baseline.check(name)
+    if dict(before.claims) != dict(after.claims):
+        raise InputError(
+            f"the baseline is of another check: the claims were {dict(before.claims)} and are {dict(after.claims)}; "
+            "check with the same claims, or save a new baseline and review it"
+        )
+    return _comparison(baseline, name, list(law_changes(before.laws, after.laws)), today)
+
+
+def _comparison(baseline: Baseline, name: str, found: Sequence[Change], today: date) -> Comparison:
     mine = {one.finding: one for one in baseline.accepted if one.audit == name}
     judged = [
         _judged(change, mine.get(change.finding), today) for change in found if change.direction in ("worse", "known")
@@ -101,9 +122,6 @@ def compare_with_baseline(baseline: Baseline, name: str, after: AuditBaseline, t
         changed=tuple(change for change in found if change.direction == "changed"),
         same=sum(change.direction == "same" for change in found),
         unused=tuple(one for one in mine.values() if one.finding not in named),
-        not_compared=sum(_unmatched(before.results[pair], after.results[pair]) for pair in before.results),
-        persons_left_out=before.data_digest is not None and after.data_digest is None,
-        exact=before.is_exact and after.is_exact,
     )
 
 
@@ -162,8 +180,13 @@ def changes(before: AuditBaseline, after: AuditBaseline, tolerance: float = 0.0)
     for name, number in before.metrics.items():
         if name in after.metrics:
             yield _metric_change(name, number, after.metrics[name])
-    for name in sorted({*before.laws, *after.laws}):
-        yield _law_change(name, before.laws, after.laws)
+    yield from law_changes(before.laws, after.laws)
+
+
+def law_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
+    """What became of every law, by name; only one that is broken now and was not before is worse."""
+    for name in sorted({*before, *after}):
+        yield _law_change(name, before, after)
 
 
 def _pair_changes(name: str, before: PairBaseline, after: PairBaseline, tolerance: float) -> Iterator[Change]:

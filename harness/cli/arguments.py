@@ -168,9 +168,11 @@ def _baseline(command: argparse.ArgumentParser) -> None:
 
 
 def _baseline_audit(action: argparse.ArgumentParser, perform: str) -> None:
-    audit = "the --out folder of a run, its report.json, or an audit.toml, which is run first"
-    action.add_argument("audit", type=Path, metavar="DIR|AUDIT", help=audit)
-    action.add_argument("--name", default="audit", help="name of the audit in the file, which may hold several (audit)")
+    audit = "the --out folder of a run, its report.json, an audit.toml, which is run first, or a check.json"
+    action.add_argument("audit", type=Path, metavar="DIR|AUDIT|CHECK", help=audit)
+    action.add_argument(
+        "--name", default="audit", help="name of the audit or check in the file, which may hold several (audit)"
+    )
     action.add_argument("--key", type=Path, metavar="FILE", help="file with the key of the digests of persons")
     action.add_argument("--check", type=Path, metavar="FILE", help="check.json with the outcomes of laws")
     action.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
@@ -206,7 +208,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="DIR",
-        help="the --out folders of finished audits; the first is compared with",
+        help="the --out folders of finished audits, or files check.json; the first is compared with",
     )
     command.add_argument("--json", action="store_true", help="print everything, every changed person too, as JSON")
     command.set_defaults(perform="comparing:compare")

@@ -9,13 +9,19 @@ from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from harness.analysis.baseline import baseline_of
 from harness.analysis.baseline_file import Acceptance, Baseline, baseline_to_extend, read_baseline, write_baseline
-from harness.analysis.person_digest import VARIABLE, create_key, find_key
+from harness.analysis.check_baseline import CheckBaseline, is_check, read_check
+from harness.analysis.person_digest import VARIABLE, DigestKey, create_key, find_key
 from harness.analysis.recorded import recorded_now
-from harness.analysis.regression import PERSON, Comparison, Judged, compare_with_baseline
+from harness.analysis.regression import (
+    PERSON,
+    Comparison,
+    Judged,
+    compare_check_with_baseline,
+    compare_with_baseline,
+)
 from harness.analysis.regression_text import (
     comparison_lines,
     comparison_outcomes,
@@ -41,7 +47,9 @@ def save(chosen: argparse.Namespace) -> int:
         create_key(chosen.key)
         tell(f"a new key is in {chosen.key}; keep it, and keep it out of the repository")
     key = find_key(chosen.key)
-    found = baseline_of(_report(chosen.audit), key, _laws(chosen.check))
+    if is_check(chosen.audit):
+        return _save_check(chosen, key)
+    found = baseline_of(_report(chosen.audit), key, _laws(chosen))
     baseline = baseline_to_extend(chosen.output, key)
     if chosen.tolerance is not None:
         if not 0 <= chosen.tolerance < float("inf"):
@@ -57,6 +65,20 @@ def save(chosen: argparse.Namespace) -> int:
             "--key FILE, which creates a random key, to compare person by person"
         )
     return 0
+
+
+def _save_check(chosen: argparse.Namespace, key: DigestKey | None) -> int:
+    baseline, found = baseline_to_extend(chosen.output, key), _check_of(chosen)
+    recorded = recorded_now(versions(), Path.cwd())
+    write_baseline(baseline.with_checks({chosen.name: found}, recorded), chosen.output)
+    print(f"{chosen.output}: check {chosen.name!r} saved with {counted(len(found.laws), 'law')}")
+    return 0
+
+
+def _check_of(chosen: argparse.Namespace) -> CheckBaseline:
+    if chosen.check is not None:
+        raise InputError(f"--check {chosen.check} goes with an audit, and {chosen.audit} is a check itself")
+    return read_check(chosen.audit)
 
 
 def compare(chosen: argparse.Namespace) -> int:
@@ -120,10 +142,17 @@ def _compared(chosen: argparse.Namespace) -> tuple[Baseline, Comparison, dict[st
         raise InputError(f"{chosen.baseline} is not a baseline file; the audit comes first and the baseline second")
     baseline, key = read_baseline(chosen.baseline), find_key(chosen.key)
     baseline.require_no_other_key(key)
+    if is_check(chosen.audit):
+        return baseline, compare_check_with_baseline(baseline, chosen.name, _check_of(chosen), date.today()), {}
     baseline.audit(chosen.name)  # a wrong name is told before the audit runs
     report = _report(chosen.audit)
-    found = baseline_of(report, key, _laws(chosen.check))
-    return baseline, compare_with_baseline(baseline, chosen.name, found, date.today()), persons_by_digest(report, key)
+    compared = compare_with_baseline(baseline, chosen.name, baseline_of(report, key, _laws(chosen)), date.today())
+    return baseline, compared, persons_by_digest(report, key)
+
+
+def _laws(chosen: argparse.Namespace) -> Mapping[str, str]:
+    """The outcomes of the check that goes with an audit."""
+    return {} if chosen.check is None else read_check(chosen.check).laws
 
 
 def _report(audit: Path) -> Report:
@@ -135,19 +164,6 @@ def _report(audit: Path) -> Report:
     with oracle_log(None) as log:
         oracle, source = open_oracle(file, log)
         return run_audit(file.plan, oracle, file.workers, source=source)
-
-
-def _laws(path: Path | None) -> list[Mapping[str, Any]]:
-    """The laws of a check.json."""
-    if path is None:
-        return []
-    try:
-        laws = json.loads(path.read_text(encoding="utf-8"))["laws"]
-        return [{"name": str(law["name"]), "outcome": str(law["outcome"])} for law in laws]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{path}: not the check.json of `harness check`") from None
 
 
 def _versions(audit: Path) -> Mapping[str, str]:

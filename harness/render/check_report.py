@@ -13,12 +13,13 @@ from harness.render.markdown import plainly
 from harness.render.markup import Markup, element, foreign
 from harness.render.outcomes import NamedOutcome, OutcomeList
 from harness.render.sarif import sarif
-from harness.render.text import printable
+from harness.render.text import counted, printable
 
 Plain = Mapping[str, Any]
 ORDER = ("failed", "inconclusive", "passed", "skipped")
 SIGNS = {"failed": "FAILED", "inconclusive": "not judged", "passed": "passed", "skipped": "skipped"}
 WIDEST = 60  # signs of a cell
+HEADS = ("outcome", "law", "judged on", "what it says")
 
 
 def check_text(check: Plain) -> str:
@@ -49,8 +50,14 @@ def _ordered(check: Plain) -> list[Plain]:
 
 
 def _line(law: Plain) -> str:
-    reason = f": {law['reason']}" if law["reason"] and law["outcome"] != "failed" else ""
-    return f"  {SIGNS[law['outcome']]:<10} {law['name']}{reason}"
+    return f"  {SIGNS[law['outcome']]:<10} {law['name']}: {_extent(law)}"
+
+
+def _extent(law: Plain) -> str:
+    """On how much a law was judged, or why it was not."""
+    if law["outcome"] in ("skipped", "inconclusive"):
+        return str(law["reason"])
+    return f"{counted(law['tables'], 'table')}, {counted(law['calls'], 'call')}"
 
 
 def broken_law(law: Plain) -> str:
@@ -81,7 +88,7 @@ def outcomes_of_check(check: Plain) -> OutcomeList:
         NamedOutcome(
             name=f"law/{law['name']}",
             result=law["outcome"],
-            message=law["reason"] or law["says"],
+            message=law["reason"] or f"{law['says']} Judged on {_extent(law)}.",
             severity=law["severity"],
             details=tuple(broken_law(law).splitlines()) if law["outcome"] == "failed" else (),
             describes=law["says"],
@@ -110,7 +117,7 @@ def _markdown(check: Plain) -> str:
         if law["outcome"] == "failed":
             blocks += [f"## {plainly(law['name'])}", plainly(law["reason"]), plainly(f"{law['says']} {law['why']}")]
             blocks += ["\n".join(f"    {printable(line)}" for line in broken_law(law).splitlines()[1:])]
-    lines = [f"- {SIGNS[law['outcome']]}: {plainly(law['name'])}" for law in _ordered(check)]
+    lines = [f"- {SIGNS[law['outcome']]}: {plainly(law['name'])}: {plainly(_extent(law))}" for law in _ordered(check)]
     return "\n\n".join([*blocks, "## All laws", "\n".join(lines)]) + "\n"
 
 
@@ -120,15 +127,15 @@ def _html(check: Plain) -> str:
         element("tr", None, *(element("td", None, foreign(cell)) for cell in _html_cells(law)))
         for law in _ordered(check)
     ]
-    head = element("tr", None, *(element("th", {"scope": "col"}, name) for name in ("outcome", "law", "what it says")))
+    head = element("tr", None, *(element("th", {"scope": "col"}, name) for name in HEADS))
     table = element("table", None, element("thead", None, head), element("tbody", None, *rows))
     headline = element("h1", None, foreign(_headline(check)))
     body = element("main", None, headline, *failed, element("h2", None, "All laws"), table)
     return document(f"check of {printable(check['oracle'])[:WIDEST]}", body)
 
 
-def _html_cells(law: Plain) -> tuple[str, str, str]:
-    return SIGNS[law["outcome"]], law["name"], law["reason"] or law["says"]
+def _html_cells(law: Plain) -> tuple[str, ...]:
+    return SIGNS[law["outcome"]], law["name"], _extent(law), law["says"]
 
 
 def _html_law(law: Plain) -> Markup:

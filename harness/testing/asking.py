@@ -2,8 +2,8 @@
 
 A question is a list of rows. `Session.trial` asks it once and remembers the answer, so that all laws about a single
 release share one call; `Session.ask` asks anew, for laws about repetition. An error of the anonymizer is an answer
-like any other: whether it may refuse a table is for a law to say. So is the end of its process on this machine. An
-oracle on another machine that cannot be reached ends the check.
+like any other: whether it may refuse a table is for a law to say. So is the end of its process on this machine, and
+the failure of a server on another one that still answers what it answered before. One that does not ends the check.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.release import Microdata, Predictions, Reader
+from harness.vocabulary.schema import Column
 from harness.vocabulary.table import Table
 from harness.vocabulary.values import Exact, Suppressed
 
@@ -63,20 +64,20 @@ class Trial:
     answer: Answer
 
     @cached_property
-    def _read(self) -> tuple[Microdata | None, str | None]:
+    def _read(self) -> tuple[Microdata | None, ReleaseError | None]:
         if self.answer.release is None:
             return None, None
         try:
             return Reader(self.data).read(self.answer.release), None
         except ReleaseError as error:
-            return None, str(error)
+            return None, error
 
     @property
     def microdata(self) -> Microdata | None:
         return self._read[0]
 
     @property
-    def unreadable(self) -> str | None:
+    def unreadable(self) -> ReleaseError | None:
         """Why the release cannot be read, if it cannot."""
         return self._read[1]
 
@@ -87,6 +88,11 @@ class Trial:
         if self.microdata.weights is not None:
             return self.microdata.weights
         return np.ones(len(self.microdata.sensitive[0]), dtype=np.float64)
+
+    @property
+    def rows_released(self) -> float:
+        """How many people the release stands for; 0 where it cannot be read."""
+        return 0.0 if self.microdata is None else float(self.weights.sum())
 
     @cached_property
     def classes(self) -> npt.NDArray[np.intp]:
@@ -142,6 +148,11 @@ class Trial:
             whole &= (released[:, None] == original[None, :]) | (released < 0)[:, None]
         return whole
 
+    @property
+    def shows_all_secrets(self) -> bool:
+        """Whether no released row hides its sensitive values."""
+        return self.microdata is not None and all((released >= 0).all() for released in self.microdata.sensitive)
+
     def unmatched(self, possible: Bools) -> int | None:
         """The first released row for which no row of the table is left, one for each person; None if all have one.
 
@@ -156,11 +167,17 @@ class Trial:
         return int(rows[lonely[0]]) if len(lonely) else None
 
     def printed(self, row: int) -> str:
-        """One released row as the anonymizer printed it."""
+        """The quasi-identifiers of one released row, as the anonymizer printed them."""
+        return self._cells(row, self.data.schema.quasi)
+
+    def printed_secret(self, row: int) -> str:
+        """Its sensitive values, for laws that are about them."""
+        return self._cells(row, self.data.schema.sensitive)
+
+    def _cells(self, row: int, columns: Sequence[Column]) -> str:
         assert self.answer.release is not None
-        table = self.answer.release
-        cells = [f"{name}={table.column(name).taking(np.array([row])).values()[0]}" for name in self.data.schema.names]
-        return ", ".join(cells)
+        table, place = self.answer.release, np.array([row])
+        return ", ".join(f"{one.name}={table.column(one.name).taking(place).values()[0]}" for one in columns)
 
 
 @dataclass(eq=False)
@@ -231,10 +248,21 @@ class Session:
         try:
             return [_as_answer(release) for release in checked_answers(self.oracle, ask)]
         except OracleError as error:
-            if error.retryable and not self.runs_here:  # out of reach, which says nothing about the anonymizer
-                raise
+            if error.retryable and not self.runs_here and not self._still_answers():
+                raise  # out of reach, which says nothing about the anonymizer
             raised = RAISED.search(str(error))
             return [Answer(error=str(error), kind=raised[1] if raised else None)] * draws
+
+    def _still_answers(self) -> bool:
+        """Whether a table that was released before still is: then an error is about the table, not the way to it."""
+        known = next((trial for trial in self.trials if trial.answer.release is not None), None)
+        if known is None:
+            return False
+        self.budget.spend(1)
+        try:
+            return bool(list(checked_answers(self.oracle, Ask(known.data))))
+        except OracleError:
+            return False
 
     def predictions(self, rows: Sequence[Row], about: int, without: bool, draws: int, seed: int) -> Predictions:
         """What f predicts at the quasi-identifiers of one row, with that row in the table or without it."""

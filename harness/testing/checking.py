@@ -26,6 +26,7 @@ from oracles import as_oracle, open_with
 from oracles.clients.isolated import ChildSettings
 
 CALLS, SECONDS = 300, 60.0
+NO_END = 10**9  # failures in a row: f may refuse any number of tables
 Anonymizer = Callable[..., Any] | Oracle | str
 
 
@@ -50,7 +51,7 @@ def check(
     """
     _check_budget(budget_calls, max_time)
     claims, chosen = Claims.of(claim), [law_named(law) for law in laws]
-    domains = domains_from(schema, sample)
+    domains = _domains(schema, sample, claims)
     with _opened(anonymizer, options or {}, keep_in) as (oracle, reopened):
         session = Session(oracle, domains, Budget(budget_calls, max_time), seed, _runs_here(anonymizer), reopened)
         under_way = Check(session, claims, chosen, seed)
@@ -79,15 +80,21 @@ def check_table(
     keep_in: Path | None = None,
 ) -> LawResult:
     """Try one law on one table: what a test does with a table that broke it once."""
-    domains, chosen = domains_from(schema, sample), law_named(law)
+    claims, chosen = Claims.of(claim), law_named(law)
+    domains = _domains(schema, sample, claims)
     rows = _rows(table, domains)
     with _opened(anonymizer, options or {}, keep_in) as (oracle, reopened):
         session = Session(oracle, domains, Budget(CALLS, SECONDS), seed, _runs_here(anonymizer), reopened)
-        under_way = Check(session, Claims.of(claim), [chosen], seed)
+        under_way = Check(session, claims, [chosen], seed)
         if chosen not in under_way.skipped:
             under_way.judge(chosen, rows)
         (result,) = results_of(under_way, lambda _law, _rows: None)
     return result
+
+
+def _domains(schema: Schema | str | Path, sample: pd.DataFrame | None, claims: Claims) -> Domains:
+    domains = domains_from(schema, sample)
+    return domains.with_points() if claims.changes_cells else domains
 
 
 def law_named(law: Law | str) -> Law:
@@ -131,7 +138,7 @@ def _opened(
             return
         settings = ChildSettings(log_in(folder), environment_of_one_thread())
         once = {"attempts": 1} if anonymizer.startswith("python:") else {}  # a crash is an answer: not asked again
-        oracle = opened.enter_context(closing(open_with(anonymizer, {**once, **options}, settings)))
+        oracle = opened.enter_context(closing(open_with(anonymizer, {**once, **options}, settings, NO_END)))
         yield oracle, _reopening(anonymizer, options, settings, opened) if anonymizer.startswith("python:") else None
 
 

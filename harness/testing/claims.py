@@ -9,12 +9,12 @@ from typing import Any
 from harness.vocabulary.errors import InputError, did_you_mean
 
 WHOLE = ("k", "l")
-TRUTHS = ("deterministic", "seedable", "keeps_rows", "keeps_sensitive")
+TRUTHS = ("deterministic", "seedable", "keeps_rows", "keeps_sensitive", "truthful")
 
 
 @dataclass(frozen=True)
 class Claims:
-    """None: nothing is claimed. Rows and sensitive values are taken to be kept unless that is denied."""
+    """None: nothing is claimed. Rows and sensitive values are taken to be kept, and cells to be true, unless denied."""
 
     k: int | None = None  # every class of equal quasi-identifiers has at least k rows
     l: int | None = None  # noqa: E741 - the name of the field; at least l different sensitive values in every class
@@ -25,6 +25,7 @@ class Claims:
     seedable: bool | None = None
     keeps_rows: bool | None = None
     keeps_sensitive: bool | None = None
+    truthful: bool | None = None  # False: cells are changed, as by swapping or averaging, and need not be true
 
     @classmethod
     def of(cls, claim: Mapping[str, Any] | Claims | None) -> Claims:
@@ -42,6 +43,11 @@ class Claims:
     def adds_noise(self) -> bool:
         """Released numbers are not the true ones, and need not be."""
         return self.noise_epsilon is not None
+
+    @property
+    def changes_cells(self) -> bool:
+        """Released quasi-identifiers need not cover the values they stand for."""
+        return self.adds_noise or self.truthful is False
 
     @property
     def least_rows(self) -> int:

@@ -2,26 +2,27 @@
 
 A domain is declared (`values`, `order`, `min` and `max`, the leaves of a hierarchy) or learnt from a sample of real
 rows. Of a sample only the values of each column are learnt, never which of them stand together in a row. A category
-column whose values nobody listed is open: any text may occur in it.
+column whose values nobody listed is open: any text may occur in it. Cells of a quasi-identifier may be missing where
+they are in the sample, or where `missing = "keep"` says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from harness.auditing.config import load_declared_data
+from harness.auditing.config import load_declared_data, read_data
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
-from harness.vocabulary.schema import Column, Schema
+from harness.vocabulary.schema import MISSING, Column, Schema
 from harness.vocabulary.table import Table
 
-Cell = str | int | float
+Cell = str | int | float | None  # None: a missing cell
 MOST_VALUES = 200  # of a learnt category column: more would make every row unique
 FIRST_DAY = date(1930, 1, 1)
 DAYS = 32_872  # up to 2019
@@ -38,6 +39,7 @@ class Domain:
     high: float = 0.0
     whole: bool = True  # numbers without decimals
     is_open: bool = False  # other texts may occur too
+    has_gaps: bool = False  # cells may be missing
 
     @property
     def is_number(self) -> bool:
@@ -63,9 +65,32 @@ class Domains:
     schema: Schema
     columns: tuple[Domain, ...]
 
+    def with_gaps(self) -> Domains:
+        """The same where every quasi-identifier may be missing."""
+        count = len(self.schema.quasi)
+        gapped = tuple(replace(column, has_gaps=True) for column in self.columns[:count])
+        return replace(self, columns=(*gapped, *self.columns[count:]))
+
+    def with_points(self) -> Domains:
+        """The same for an f that changes numbers: those that it releases need not be in the table."""
+        quasi = tuple(replace(one, points=True) if one.kind in ("number", "date") else one for one in self.schema.quasi)
+        return replace(self, schema=self._with_quasi(quasi))
+
     def dataset(self, rows: Sequence[Sequence[Any]]) -> Dataset:
         """D with these rows; its public domains are those that are declared, with what the rows add to them."""
-        return Dataset.within(self.schema, Table.from_frame(self.frame(rows)), self._public(rows))
+        return Dataset.within(self._widened(rows), Table.from_frame(self.frame(rows)), self._public(rows))
+
+    def _widened(self, rows: Sequence[Sequence[Any]]) -> Schema:
+        """The schema, with values that it does not list and that a table of bad input has."""
+        quasi = list(self.schema.quasi)
+        for place, column in enumerate(quasi):
+            unseen = {str(row[place]): None for row in rows if row[place] is not None and column.values}
+            if not unseen.keys() <= set(column.values):
+                quasi[place] = replace(column, values=tuple(dict.fromkeys((*column.values, *unseen))))
+        return self._with_quasi(quasi)
+
+    def _with_quasi(self, quasi: Sequence[Column]) -> Schema:
+        return Schema(quasi, self.schema.sensitive, self.schema.weight, self.schema.person, self.schema.suppressed)
 
     def frame(self, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
         """The rows as an anonymizer is given them."""
@@ -76,6 +101,7 @@ class Domains:
         columns = (*self.schema.quasi, *self.schema.sensitive)
         return [
             _raws(column, dict.fromkeys([*domain.values, *domain.corners, *(row[place] for row in rows)]))
+            + ((MISSING,) if domain.has_gaps else ())
             for place, (column, domain) in enumerate(zip(columns, self.columns, strict=True))
         ]
 
@@ -92,18 +118,24 @@ def domains_from(schema: Schema | str | Path, sample: pd.DataFrame | None = None
         return domains_of(schema, sample)
     declared, data = load_declared_data(schema)
     if sample is None and "path" in data:
-        real = Dataset.from_file(Path(schema).parent / data["path"], declared, data.get("missing", "drop"))
-        sample = real.table.to_frame()
+        sample = read_data(Path(schema).parent / data["path"], declared, {"missing": "keep", **data}).table.to_frame()
     try:
-        return domains_of(declared, sample)
+        domains = domains_of(declared, sample)
+        return domains.with_gaps() if sample is None and data.get("missing") == "keep" else domains
     except InputError as error:
         raise error.within(str(schema)) from None
 
 
 def domains_of(schema: Schema, sample: pd.DataFrame | None = None) -> Domains:
     """The domains that a schema declares; what it leaves open is learnt from the sample, if there is one."""
-    columns = (*schema.quasi, *schema.sensitive)
-    return Domains(schema, tuple(_domain(column, _seen(column, sample)) for column in columns))
+    quasi = tuple(
+        replace(_domain(column, _seen(column, sample)), has_gaps=_has_gaps(column, sample)) for column in schema.quasi
+    )
+    return Domains(schema, (*quasi, *(_domain(column, _seen(column, sample)) for column in schema.sensitive)))
+
+
+def _has_gaps(column: Column, sample: pd.DataFrame | None) -> bool:
+    return sample is not None and bool(sample[column.name].isna().any())
 
 
 def _seen(column: Column, sample: pd.DataFrame | None) -> list[Any]:

@@ -72,7 +72,13 @@ def rows(domains: Domains, *, min_rows: int = 1, max_rows: int = 30) -> st.Searc
 
 
 def cells(domain: Domain) -> st.SearchStrategy[Any]:
-    """The cells of one column; ends of ranges are as frequent as everything between them."""
+    """The cells of one column, one of four missing where some may be."""
+    known = _known_cells(domain)
+    return st.one_of(known, known, known, st.none()) if domain.has_gaps else known
+
+
+def _known_cells(domain: Domain) -> st.SearchStrategy[Any]:
+    """Cells that are not missing; ends of ranges are as frequent as everything between them."""
     if domain.is_number:
         between: st.SearchStrategy[Any] = (
             st.integers(int(domain.low), int(domain.high))

@@ -13,6 +13,10 @@ Phase = Literal["tables", "repetitions", "neighbours", "draws", "orders"]
 Severity = Literal["error", "warning"]
 
 
+class SaysNothing(Exception):
+    """A table that cannot show whether a law is kept, and why; such as one that f refused."""
+
+
 def always(session: Session, claims: Claims) -> str | None:
     """A law that applies to everybody."""
     return None
@@ -20,7 +24,8 @@ def always(session: Session, claims: Claims) -> str | None:
 
 @dataclass(frozen=True)
 class Law:
-    """`broken` says why a table breaks the law, or None; it may ask the oracle about that table as often as it needs.
+    """`broken` says why a table breaks the law, or None; it may ask the oracle about that table as often as it needs,
+    and raises SaysNothing for a table that can show neither.
 
     A phase says what a check gives it: every generated table ("tables"; one call serves all such laws), a few of them
     ("repetitions"; several calls each), small tables with all their neighbours ("neighbours"), one small table with
@@ -36,3 +41,12 @@ class Law:
     error_rate: float = 0.0  # chance that an anonymizer that keeps the law is said to break it; 0: a table proves it
     skipped: Callable[[Session, Claims], str | None] = always  # why the law is not judged here
     needs_rows: bool = True  # False: it is also about an f that releases predictions
+    may_stay_silent: bool = False  # where no table says anything about it, it does not apply
+    follows_from: tuple[str, ...] = ()  # laws that, when they are broken, break this one too: it is then not judged
+
+    def reason(self, session: Session, claims: Claims, rows: Rows) -> str | None:
+        """Why a table breaks the law; None also where the table says nothing."""
+        try:
+            return self.broken(session, claims, rows)
+        except SaysNothing:
+            return None

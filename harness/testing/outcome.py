@@ -20,7 +20,8 @@ class LawResult:
 
     law: Law
     outcome: Outcome
-    calls: int
+    calls: int  # whose answers it was judged by, those that other laws were judged by too included
+    tables: int = 0  # that could have broken it
     reason: str | None = None
     counterexample: tuple[dict[str, Any], ...] | None = None  # the smallest table that was found to break it
     reproduce: str | None = None  # a command
@@ -42,6 +43,7 @@ class LawResult:
             "outcome": self.outcome,
             "reason": self.reason,
             "calls": self.calls,
+            "tables": self.tables,
             "counterexample": None if self.counterexample is None else list(self.counterexample),
             "reproduce": self.reproduce,
             "test": self.test,

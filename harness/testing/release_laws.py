@@ -5,20 +5,29 @@ A table that f refuses, or releases unreadably, breaks one law only; the others 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from harness.testing.asking import Rows, Session, Trial
+from harness.testing.asking import MOST_WEIGHT, Bools, Rows, Session, Trial
 from harness.testing.claims import Claims
-from harness.testing.law import Law
+from harness.testing.law import Law, SaysNothing
 from harness.vocabulary.release import WEIGHT_NAMES
+from harness.vocabulary.values import CoversNothing
 
 CRASHES = ("UnicodeEncodeError", "UnicodeDecodeError", "RecursionError", "MemoryError", "ZeroDivisionError")
 FEW = 4  # rows: so few numbers may be all different by chance
+COPY_RATE = 1e-4  # of an f that changes values and is said to copy every row
 
 
-def _readable(session: Session, rows: Rows) -> Trial | None:
+def readable(session: Session, rows: Rows, least: int = 1) -> Trial:
+    """The table with its release, where that can be judged: f released it, readably, and it has enough rows."""
     trial = session.trial(rows)
-    return trial if trial.microdata is not None else None
+    if trial.microdata is None:
+        raise SaysNothing("f released no table that could be read")
+    if len(rows) < least:
+        raise SaysNothing(f"no table of at least {least} rows was released")
+    return trial
 
 
 def _answers(session: Session, claims: Claims, rows: Rows) -> str | None:
@@ -46,21 +55,33 @@ def _is_foreign(session: Session, rows: Rows) -> bool:
     """Whether a cell lies outside what the schema declares, so that f may refuse it."""
     for place, domain in enumerate(session.domains.columns):
         cells = [row[place] for row in rows]
-        if any(cell is None or cell == "" for cell in cells):
+        if not domain.has_gaps and any(cell is None or cell == "" for cell in cells):
             return True
-        if domain.values and not domain.is_open and any(cell not in domain.values for cell in cells):
+        if (
+            domain.values
+            and not domain.is_open
+            and any(cell is not None and cell not in domain.values for cell in cells)
+        ):
             return True
     return False
 
 
 def _reads(session: Session, claims: Claims, rows: Rows) -> str | None:
-    return session.trial(rows).unreadable
+    trial = session.trial(rows)
+    if trial.answer.release is None:
+        raise SaysNothing("f released no table")
+    return None if trial.unreadable is None or _is_empty_cell(trial) else str(trial.unreadable)
+
+
+def _is_empty_cell(trial: Trial) -> bool:
+    """Whether a cell can be read and covers nobody, which is untrue rather than unreadable."""
+    return isinstance(trial.unreadable, CoversNothing)
 
 
 def _accounts(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    if trial is None or (len(rows) < claims.least_rows and not trial.weights.sum()):
-        return None
+    trial = readable(session, rows)
+    if len(rows) < claims.least_rows and not trial.weights.sum():
+        raise SaysNothing(f"no table of at least {claims.least_rows} rows was released")
     total, given = trial.weights.sum(), len(rows)
     assert trial.answer.release is not None
     says_so = any("suppress" in note.lower() for note in trial.answer.release.notes)
@@ -75,10 +96,28 @@ def _no_rows_are_claimed(session: Session, claims: Claims) -> str | None:
     return "noise is claimed, so numbers of rows may change" if claims.adds_noise else None
 
 
+def _matchable(session: Session, claims: Claims, rows: Rows) -> Trial:
+    """A release whose rows can be matched to those of the table: there are no more of them, where rows are kept."""
+    trial = readable(session, rows)
+    if claims.keeps_rows is not False and trial.rows_released > len(rows) + 1e-6:
+        raise SaysNothing("more rows came back than were given")
+    return trial
+
+
+def _unmatched(claims: Claims, trial: Trial, possible: Bools) -> int | None:
+    """A released row that stands for nobody; where rows need not be kept, a row may stand for two of them."""
+    if claims.keeps_rows is False:
+        lonely = np.flatnonzero(~possible.any(axis=1))
+        return int(lonely[0]) if len(lonely) else None
+    return trial.unmatched(possible)
+
+
 def _covers(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    lonely = trial.unmatched(trial.covers) if trial is not None else None
-    if trial is None or lonely is None:
+    if _is_empty_cell(session.trial(rows)):
+        return str(session.trial(rows).unreadable)
+    trial = _matchable(session, claims, rows)
+    lonely = _unmatched(claims, trial, trial.covers)
+    if lonely is None:
         return None
     if not trial.covers[lonely].any():
         return f"the released row ({trial.printed(lonely)}) covers no row of the table"
@@ -89,10 +128,14 @@ def _noise_is_claimed(session: Session, claims: Claims) -> str | None:
     return "noise is claimed, so cells need not be true" if claims.adds_noise else None
 
 
+def _cells_are_changed(session: Session, claims: Claims) -> str | None:
+    if claims.truthful is False:
+        return "the claim says that cells need not be true"
+    return _noise_is_claimed(session, claims)
+
+
 def _invents_nothing(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    if trial is None:
-        return None
+    trial = _matchable(session, claims, rows)
     assert trial.microdata is not None
     for place, released in enumerate(trial.microdata.sensitive):
         column = len(trial.data.schema.quasi) + place
@@ -100,7 +143,8 @@ def _invents_nothing(session: Session, claims: Claims, rows: Rows) -> str | None
         given = np.bincount(trial.data.codes[column], minlength=len(domain))
         shown = released >= 0
         came = np.bincount(released[shown], weights=trial.weights[shown], minlength=len(domain))
-        more = np.flatnonzero(came > given + 1e-6)
+        allowed = given if claims.keeps_rows is not False else np.where(given > 0, np.inf, 0.0)
+        more = np.flatnonzero(came > allowed + 1e-6)
         if len(more):
             value = domain[int(more[0])]
             return f"{value!r} came back {came[more[0]]:g} times and stands {given[more[0]]} times in the table"
@@ -113,20 +157,26 @@ def _secrets_are_not_kept(session: Session, claims: Claims) -> str | None:
     return _noise_is_claimed(session, claims)
 
 
+def _secrets_cannot_be_matched(session: Session, claims: Claims) -> str | None:
+    return _secrets_are_not_kept(session, claims) or _cells_are_changed(session, claims)
+
+
 def _keeps_secrets(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    if trial is None or trial.unmatched(trial.covers) is not None:
-        return None  # another law is broken already
-    lonely = trial.unmatched(trial.covers & trial.shows_secret)
+    trial = _matchable(session, claims, rows)
+    if _unmatched(claims, trial, trial.covers) is not None:
+        raise SaysNothing("cells do not cover their values, so rows cannot be matched")
+    if _invents_nothing(session, claims, rows) is not None:
+        raise SaysNothing("sensitive values came back that are not in the table")
+    lonely = _unmatched(claims, trial, trial.covers & trial.shows_secret)
     if lonely is None:
         return None
-    return f"no row of the table that ({trial.printed(lonely)}) covers is left with that sensitive value"
+    released = trial.printed(lonely)
+    return f"no row of the table that ({released}) covers is left with its {trial.printed_secret(lonely)}"
 
 
 def _has_k(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    if trial is None or claims.k is None or len(rows) < claims.k:
-        return None
+    assert claims.k is not None
+    trial = readable(session, rows, claims.k)
     sizes = np.bincount(trial.classes, weights=trial.weights)
     for row in np.flatnonzero(~trial.suppressed):
         if sizes[trial.classes[row]] < claims.k - 1e-6:
@@ -140,10 +190,11 @@ def _no_k(session: Session, claims: Claims) -> str | None:
 
 
 def _is_diverse(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    if trial is None or claims.l is None or len(rows) < claims.least_rows or _kinds_of_secrets(trial) < claims.l:
-        return None
+    trial = readable(session, rows, claims.least_rows)
     assert trial.microdata is not None
+    assert claims.l is not None
+    if _kinds_of_secrets(trial) < claims.l:
+        raise SaysNothing(f"no table of {claims.l} different sensitive values was released")
     for released in trial.microdata.sensitive:
         for row in np.flatnonzero(~trial.suppressed):
             members = released[trial.classes == trial.classes[row]]
@@ -158,10 +209,9 @@ def _no_l(session: Session, claims: Claims) -> str | None:
 
 
 def _is_close(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    if trial is None or claims.t is None or len(rows) < claims.least_rows:
-        return None
+    trial = readable(session, rows, claims.least_rows)
     assert trial.microdata is not None
+    assert claims.t is not None
     for place, released in enumerate(trial.microdata.sensitive):
         column = len(trial.data.schema.quasi) + place
         n = len(trial.data.readings[column].domain)
@@ -194,24 +244,57 @@ def _no_t(session: Session, claims: Claims) -> str | None:
 
 
 def _hides_unique_rows(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    if trial is None or len(rows) < max(2, claims.least_rows):
-        return None
+    trial = readable(session, rows, max(2, claims.least_rows))
+    if claims.changes_cells or claims.keeps_sensitive is False:
+        return _copies_all(session, claims, trial)
     quasi = np.stack(trial.data.codes[: len(trial.data.schema.quasi)], axis=1)
     _, place, count = np.unique(quasi, axis=0, return_inverse=True, return_counts=True)
     alone = count[place.reshape(-1)] == 1
-    if claims.adds_noise and not (trial.exact.all() and len(rows) >= FEW):
-        return None  # some rows may be as they were by chance, not all of them
+    if not alone.any():
+        raise SaysNothing("no table with a unique row was released")
     for row in np.flatnonzero(trial.exact):
         if alone[trial.covers[row]].any():
             return f"({trial.printed(int(row))}) is released as it is, and one row of the table alone has these cells"
     return None
 
 
+def _copies_all(session: Session, claims: Claims, trial: Trial) -> str | None:
+    """Of an f that changes values, some rows may come back as they were by chance: all of them, draw after draw, not.
+
+    Only tables with different values to exchange can show it.
+    """
+    if len(trial.rows) < FEW or not _values_differ(session, trial.rows):
+        raise SaysNothing("no table whose values differ was released")
+    copies, seed = 0, 0
+    while copies < _copies_by_chance(claims):
+        if not _is_copy(session.trial(trial.rows, seed)):
+            return None
+        copies, seed = copies + len(trial.rows), seed + 1
+    return f"every row is released as it is, with every seed ({copies} rows of {seed} releases)"
+
+
+def _values_differ(session: Session, rows: Rows) -> bool:
+    for place, domain in enumerate(session.domains.columns):
+        different = len({row[place] for row in rows})
+        if different < 2 or (domain.is_number and different < len(rows)):
+            return False
+    return True
+
+
+def _copies_by_chance(claims: Claims) -> int:
+    """More rows than this are copied with a chance of at most COPY_RATE, if a value stays with that of ε or .9."""
+    stays = 0.9 if claims.noise_epsilon is None else 1 / (1 + math.exp(-claims.noise_epsilon))
+    return math.ceil(math.log(COPY_RATE) / math.log(stays)) if stays < 1 else MOST_WEIGHT
+
+
+def _is_copy(trial: Trial) -> bool:
+    if trial.microdata is None or not trial.exact.all() or trial.weights.sum() != len(trial.rows):
+        return False
+    return trial.unmatched(trial.covers & trial.shows_secret) is None
+
+
 def _releases_no_identifier(session: Session, claims: Claims, rows: Rows) -> str | None:
-    trial = _readable(session, rows)
-    if trial is None or len(rows) < FEW:
-        return None
+    trial = readable(session, rows, FEW)
     assert trial.answer.release is not None
     table = trial.answer.release
     for name in table.names:
@@ -248,7 +331,7 @@ RELEASE_LAWS = (
         "Released rows can be matched to rows of the table so that each cell covers the value it stands for.",
         "A range that excludes its own end point, or a wrong node, is a false statement about a person.",
         _covers,
-        skipped=_noise_is_claimed,
+        skipped=_cells_are_changed,
     ),
     Law(
         "sensitive-values-are-not-invented",
@@ -262,7 +345,7 @@ RELEASE_LAWS = (
         "Each released row shows the sensitive value of a row that its cells cover.",
         "A value that moved to another class is a false statement about the people in both.",
         _keeps_secrets,
-        skipped=_secrets_are_not_kept,
+        skipped=_secrets_cannot_be_matched,
     ),
     Law(
         "classes-have-k-rows",
@@ -290,6 +373,7 @@ RELEASE_LAWS = (
         "A combination of quasi-identifiers that only one row has is not released as it is.",
         "Such a row is a raw copy of a person's record: whoever knows her quasi-identifiers finds her.",
         _hides_unique_rows,
+        error_rate=COPY_RATE,
     ),
     Law(
         "no-identifier-survives",

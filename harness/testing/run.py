@@ -15,26 +15,29 @@ repetition are left to say so. The same seed asks the same questions in the same
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import seed as with_seed
 
-from harness.testing.asking import OutOfBudget, Rows, Session
-from harness.testing.chance_laws import CHANCE_LAWS
+from harness.testing.asking import OutOfBudget, Rows, Session, Trial
 from harness.testing.claims import Claims
-from harness.testing.examples import examples, ordinary, together
+from harness.testing.examples import examples, ordinary, together, with_an_unseen_value
 from harness.testing.generating import rows as generated_rows
-from harness.testing.law import Law
+from harness.testing.law import Law, SaysNothing
 from harness.testing.neighbour_laws import NEIGHBOUR_LAWS, largest_distance
-from harness.testing.outcome import LawResult, as_test, plain_claims
+from harness.testing.noise_law import NOISE_LAWS
+from harness.testing.order_law import ORDER_LAWS
+from harness.testing.outcome import LawResult, Outcome, as_test, plain_claims
 from harness.testing.reduce import reduced
 from harness.testing.release_laws import RELEASE_LAWS
 from harness.testing.repetition_laws import REPETITION_LAWS
 from harness.vocabulary.oracle import Oracle
 
-LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *CHANCE_LAWS)
+LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *NOISE_LAWS, *ORDER_LAWS)
 SHARE_OF_TABLES, SHARE_BESIDE_NOISE = 0.35, 0.1  # of all calls
 MOST_TABLES = 100
 REPEATED_TABLES = 3
@@ -52,8 +55,10 @@ class Check:
         self.skipped = {law: reason for law in self.laws if (reason := self._skips(law)) is not None}
         self.broken: dict[Law, tuple[Rows, str]] = {}
         self.doubtful: dict[Law, tuple[Rows, str]] = {}  # broken by what f remembers
-        self.judged: set[Law] = set()
+        self.silent: dict[Law, str] = {}  # why a table said nothing about the law; the last one's reason
+        self.tables: dict[Law, int] = dict.fromkeys(self.laws, 0)  # that could have broken the law
         self.calls: dict[Law, int] = dict.fromkeys(self.laws, 0)
+        self.bad_input: list[Rows] = []
 
     def _skips(self, law: Law) -> str | None:
         if law.needs_rows and self.session.card.releases == "predictions":
@@ -70,30 +75,83 @@ class Check:
 
     def judge(self, law: Law, rows: Rows) -> None:
         """Try a law on one table."""
-        before = self.session.budget.spent
         try:
-            reason = law.broken(self.session, self.claims, rows)
-        finally:
-            self.calls[law] += self.session.budget.spent - before
-        self.judged.add(law)
+            reason = self._reason(law, rows)
+        except SaysNothing as silence:
+            self.silent[law] = str(silence)
+            return
+        self.tables[law] += 1
         if reason is not None:
             self.broken[law] = (rows, reason)
 
+    def _reason(self, law: Law, rows: Rows) -> str | None:
+        """Why a table breaks the law. An answer that other laws were judged by before is counted for this one too."""
+        before = self.session.budget.spent
+        try:
+            return law.broken(self.session, self.claims, rows)
+        finally:
+            self.calls[law] += max(1, self.session.budget.spent - before)
+
+    def follows_from_a_broken_law(self, law: Law) -> bool:
+        """Whether a law cannot be told from another one that is broken; it is then not judged, which says so."""
+        cause = next((one.name for one in self.broken if one.name in law.follows_from), None)
+        if cause is not None:
+            self.silent[law] = f"cannot be told from {cause}, which is broken"
+        return cause is not None
+
+    def ask_about_an_unseen_value(self) -> None:
+        """Bad input, which f may refuse, always in the same way; what it releases instead is not judged."""
+        rows = with_an_unseen_value(self.session.domains, self.claims)
+        if rows is not None:
+            self.bad_input = [rows]
+            self.session.trial(rows)
+
     def remembers(self, law: Law) -> bool:
-        """Whether a law was broken by what f kept of earlier tables: after another table the answer is another one."""
+        """Whether a law was broken by what f kept of earlier tables: the answer is that to another table, or becomes
+        another one after another table was asked about.
+        """
+        if any(self._is_of_another_table(trial, law) for trial in self.session.trials):
+            return True
         rows, _ = self.broken[law]
         first = self.session.trial(rows).answer
         self.session.ask(ordinary(self.session.domains, len(rows) + 2 * ROOM))
         self.calls[law] += 2
-        return self.session.ask(rows).identity != first.identity
+        return self.session.ask(rows).identity != first.identity or self.answers_otherwise_by_now
+
+    @cached_property
+    def answers_otherwise_by_now(self) -> bool:
+        """Whether the first table of all has another answer now than it had then."""
+        first = self.session.trials[0]
+        return self.session.ask(first.rows).identity != first.answer.identity
+
+    def _is_of_another_table(self, trial: Trial, law: Law) -> bool:
+        """Whether a release that breaks the law is to the last cell that of another table, and fits that one.
+
+        Rows that were dropped make the release that of a part of the table, which says nothing; and what fits the
+        quasi-identifiers of all rows is no answer for other rows.
+        """
+        others = [other for other in self.session.trials if other.answer.identity == trial.answer.identity]
+        if trial.microdata is None or len(others) < 2 or not law.reason(self.session, self.claims, trial.rows):
+            return False
+        if trial.rows_released == len(trial.rows) and trial.unmatched(trial.covers) is None:
+            return False
+        return any(
+            other.rows_released == len(other.rows)
+            and Counter(other.rows) - Counter(trial.rows)
+            and law.reason(self.session, self.claims, other.rows) is None
+            for other in others
+        )
 
     def shrink(self, law: Law, most: int) -> None:
         """Replace the table that breaks a law by a smaller one, if there is one."""
         rows, reason = self.broken[law]
-        reasons, before = {rows: reason}, self.session.budget.spent
+        reasons = {rows: reason}
 
         def breaks(table: Rows) -> bool:
-            why = law.broken(self.session, self.claims, table)
+            try:
+                why = self._reason(law, table)
+            except SaysNothing:
+                return False
             reasons[table] = why or ""
             return why is not None
 
@@ -102,7 +160,6 @@ class Check:
             smallest = reduced(start, breaks, self.session.domains, most)
         except OutOfBudget:
             smallest = rows
-        self.calls[law] += self.session.budget.spent - before
         self.broken[law] = (smallest, reasons[smallest])
 
     def _small_tables(self, rows: Rows) -> Iterator[Rows]:
@@ -129,6 +186,8 @@ def _tables(check: Check) -> None:
         check.session.trial(rows)  # also where only later phases have laws to judge: they choose among these tables
         for law in check.open_laws("tables"):
             check.judge(law, rows)
+
+    check.ask_about_an_unseen_value()
 
     def visit(rows: Rows) -> None:
         budget = check.session.budget
@@ -169,12 +228,15 @@ def _shrink_all(check: Check, laws: list[Law]) -> None:
 
 def _repetitions(check: Check) -> None:
     known = set(check.broken)
-    for rows in _some_tables(check.session):
+    for rows in _some_tables(check.session, check.bad_input):
         for law in check.open_laws("repetitions"):
-            check.judge(law, rows)
+            if not check.follows_from_a_broken_law(law):
+                check.judge(law, rows)
     broken = [law for law in check.broken if law not in known]
     if not broken:
+        broken = list(check.doubtful)
         check.broken |= check.doubtful
+        check.doubtful.clear()
     _shrink_all(check, broken)
 
 
@@ -193,12 +255,15 @@ def _neighbours(check: Check) -> None:
         _shrink_all(check, [law for law in laws if law in check.broken])
 
 
-def _some_tables(session: Session) -> list[Rows]:
-    """One of the tables that were refused, and some of different sizes that were not."""
+def _some_tables(session: Session, bad_input: Sequence[Rows]) -> list[Rows]:
+    """The first table of all, some of different sizes, and of those that were refused bad input and another one."""
     refused = [trial.rows for trial in session.trials if trial.answer.error is not None]
-    answered = sorted({trial.rows for trial in session.trials if trial.answer.error is None}, key=len)
-    places = {round(part * (len(answered) - 1) / REPEATED_TABLES) for part in range(1, REPEATED_TABLES + 1)}
-    return [*(answered[place] for place in sorted(places) if answered), *refused[:1]]
+    refused = [*(rows for rows in bad_input if rows in refused), *(rows for rows in refused if rows not in bad_input)]
+    answered = {trial.rows for trial in session.trials if trial.answer.error is None and trial.rows not in bad_input}
+    by_size = sorted(answered, key=len)
+    places = {round(part * (len(by_size) - 1) / REPEATED_TABLES) for part in range(1, REPEATED_TABLES + 1)}
+    some = [by_size[place] for place in sorted(places) if by_size]
+    return list(dict.fromkeys([*(trial.rows for trial in session.trials[:1]), *some, *refused[:2]]))
 
 
 def _draws(check: Check) -> None:
@@ -213,33 +278,29 @@ def _orders(check: Check) -> None:
             check.judge(law, rows)
 
 
-def _is_vacuous(check: Check, law: Law) -> bool:
-    """Whether a law was kept because f released nothing that could break it."""
-    if not law.needs_rows or law.name in ("answers-every-table", "errors-are-stable"):
-        return False
-    trials = check.session.trials
-    if check.claims.adds_noise:
-        return not any(trial.answer.release is not None for trial in trials)
-    return not any(trial.microdata is not None for trial in trials)
-
-
 def results_of(check: Check, reproduce: Callable[[Law, Rows], str | None]) -> Iterator[LawResult]:
     """What every law has shown."""
     for law in check.laws:
-        calls = check.calls[law]
-        if law in check.skipped:
-            yield LawResult(law, "skipped", calls, check.skipped[law])
-        elif law in check.broken:
+        if law in check.broken:
             rows, reason = check.broken[law]
             frame = check.session.domains.frame(rows)
             table = tuple({str(name): cell for name, cell in row.items()} for row in frame.to_dict("records"))
             test = as_test(law, plain_claims(check.claims), table)
-            yield LawResult(law, "failed", calls, reason, table, reproduce(law, rows), test)
-        elif law in check.doubtful:
-            yield LawResult(law, "inconclusive", calls, "what f releases depends on tables that were asked before")
-        elif law in check.judged and not _is_vacuous(check, law):
-            yield LawResult(law, "passed", calls)
-        elif law in check.judged:
-            yield LawResult(law, "inconclusive", calls, "f released no table that could be read")
+            extent = check.calls[law], check.tables[law]
+            yield LawResult(law, "failed", *extent, reason, table, reproduce(law, rows), test)
         else:
-            yield LawResult(law, "inconclusive", calls, "calls or time were used up before it could be judged")
+            outcome, why = _outcome(check, law)
+            yield LawResult(law, outcome, check.calls[law], check.tables[law], why)
+
+
+def _outcome(check: Check, law: Law) -> tuple[Outcome, str | None]:
+    """What a law that is not broken has shown, and why it has not shown more."""
+    if law in check.skipped:
+        return "skipped", check.skipped[law]
+    if law in check.doubtful:
+        return "inconclusive", "what f releases depends on tables that were asked before"
+    if check.tables[law]:
+        return "passed", None
+    if law in check.silent:
+        return "skipped" if law.may_stay_silent else "inconclusive", check.silent[law]
+    return "inconclusive", "calls or time were used up before it could be judged"

@@ -80,7 +80,7 @@ class Lexicon:
             if self.is_secret:  # a hierarchy, which the error would advise, says nothing about a secret
                 raise not_own(self.name, position, cells) from None
             row = int(np.argmax(cells.codes == position))
-            raise ReleaseError(f"column {self.name!r}, row {row} of the release: {error}") from None
+            raise error.within(f"column {self.name!r}, row {row} of the release") from None
 
     def _may_hold_shares(self, cell: object) -> TypeGuard[str]:
         return type(cell) is str and not self.is_secret and cell not in self.reading.known

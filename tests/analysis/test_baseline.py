@@ -204,5 +204,5 @@ def test_a_baseline_says_when_with_what_and_from_which_commit_it_is(tmp_path: Pa
 
 def test_plain_data_of_an_entry_reads_back() -> None:
     for report in (rounded(), identity()):
-        entry = baseline_of(report, KEY, [{"name": "rows", "outcome": "passed"}])
+        entry = baseline_of(report, KEY, {"rows": "passed"})
         assert AuditBaseline.from_plain(json.loads(json.dumps(entry.plain()))) == entry

@@ -17,6 +17,7 @@ A declared notation decides the cells that could be read in two ways:
 
 from harness.vocabulary.values.kinds import (
     Closed,
+    CoversNothing,
     Exact,
     Interval,
     OneOf,
@@ -34,6 +35,7 @@ from harness.vocabulary.values.reading import NOTATIONS, Kind, Reading, date_ord
 __all__ = [
     "NOTATIONS",
     "Closed",
+    "CoversNothing",
     "Exact",
     "Interval",
     "Kind",

@@ -67,7 +67,7 @@ class Interval:
         if self.low > self.high:
             raise ValueError("its low end lies above its high end")
         if self.low == self.high and not (left and right):
-            raise ValueError("it holds no value at all")
+            raise EmptyRange("it holds no value at all")
 
     def _close(self, left: bool, right: bool) -> tuple[bool, bool]:
         """Days are whole numbers: "after the 3rd" is "from the 4th"."""
@@ -134,7 +134,15 @@ class Unreadable(ReleaseError):
         self.text, self.why, self.remedy = text, why, remedy
 
     def __reduce__(self) -> tuple[Callable[..., "Unreadable"], tuple[str, str, str], dict[str, object]]:
-        return Unreadable, (self.text, self.why, self.remedy), {"args": self.args}
+        return type(self), (self.text, self.why, self.remedy), {"args": self.args}
+
+
+class CoversNothing(Unreadable):
+    """A cell whose notation is clear and that no value can lie in, such as [20, 20)."""
+
+
+class EmptyRange(ValueError):
+    """Two ends with nothing between them."""
 
 
 def ends(side: Closed) -> tuple[bool, bool]:

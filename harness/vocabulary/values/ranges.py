@@ -7,7 +7,19 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from harness.vocabulary.values.atoms import endless, number, spans
-from harness.vocabulary.values.kinds import Exact, Interval, Number, OneOf, Raw, Unreadable, Value, closed, ends
+from harness.vocabulary.values.kinds import (
+    CoversNothing,
+    EmptyRange,
+    Exact,
+    Interval,
+    Number,
+    OneOf,
+    Raw,
+    Unreadable,
+    Value,
+    closed,
+    ends,
+)
 from harness.vocabulary.values.meaning import THOUSANDS, Candidate
 from harness.vocabulary.values.reading import Reading, ambiguous_order
 
@@ -136,7 +148,8 @@ def _between(text: str, low: End, high: End, sides: tuple[bool, bool], reading: 
     try:
         interval = Interval(start, stop, closed(left, right), days=reading.kind == "date")
     except ValueError as problem:
-        raise Unreadable(text, f"as a range, {problem}", "the release is malformed: fix the anonymizer") from None
+        kind = CoversNothing if isinstance(problem, EmptyRange) else Unreadable
+        raise kind(text, f"as a range, {problem}", "the release is malformed: fix the anonymizer") from None
     return interval if reading.kind != "ordered" else _run(text, interval, reading)
 
 

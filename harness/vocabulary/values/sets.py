@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from harness.vocabulary.values.kinds import Exact, OneOf, Raw, Suppressed, Unreadable, Value, quote
+from harness.vocabulary.values.kinds import CoversNothing, Exact, OneOf, Raw, Suppressed, Unreadable, Value, quote
 from harness.vocabulary.values.masks import masks, only_mask
 from harness.vocabulary.values.meaning import Candidate, Form, meaning
 from harness.vocabulary.values.ranges import bounds, grouped, points, ranges, refuse_thousands
@@ -24,7 +24,7 @@ def sets(text: str, reading: Reading) -> list[Candidate]:
     """A set in braces, brackets or bare, split at each separator that makes it one."""
     bracket, inner = _enclosed(_without_constructor(text))
     if inner == "":
-        raise Unreadable(text, "an empty set covers nobody", "print `*` for a suppressed cell")
+        raise CoversNothing(text, "an empty set covers nobody", "print `*` for a suppressed cell")
     signs = [sign for sign in _SIGNS if sign in inner] or ([","] if bracket else [])
     candidates: list[Candidate] = []
     complaint: Unreadable | None = None

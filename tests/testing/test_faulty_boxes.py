@@ -1,0 +1,57 @@
+"""Faults in anonymizers that the laws do not know: each breaks the law that is about it and no other."""
+
+import os
+
+import pytest
+
+from harness.testing import check
+from tests.testing.faulty_boxes import BUILDERS, FAULTS
+
+SMALL = 6  # rows
+LONG = ("microaggregation", "clustering", "datafly", "local suppression")  # several seconds each
+SOME_OF_LONG = {
+    "prints [a, b) and means (a, b]",
+    "keeps an answer for each size",
+    "keeps an answer for each first row",
+    "loses the last row",
+    "needs women",
+}
+ALL = "HARNESS_ALL_FAULTS"
+QUICK = ("hides below k - 1", "takes a city for one of the South", "invents values of rare rows", "drops rare rows")
+
+
+def marks(builder: str, fault: str) -> list[pytest.MarkDecorator]:
+    if builder in LONG and fault not in SOME_OF_LONG:
+        return [pytest.mark.slow, pytest.mark.skipif(ALL not in os.environ, reason=f"{ALL}=1 tries every fault")]
+    return [pytest.mark.slow]
+
+
+@pytest.mark.parametrize(
+    ("builder", "fault", "laws"),
+    [pytest.param(*case, marks=marks(*case[:2]), id=f"{case[0]} {case[1]}") for case in FAULTS],
+)
+def test_a_fault_breaks_its_law_alone_on_few_rows(builder: str, fault: str, laws: frozenset[str]) -> None:
+    make, schema, claim = BUILDERS[builder]
+    report = check(make(fault), schema, claim, max_time=600)
+    assert {result.law.name for result in report.failed} == laws
+    assert max(len(result.counterexample or ()) for result in report.failed) <= SMALL
+    assert report.calls <= 300
+
+
+@pytest.mark.parametrize("fault", QUICK)
+def test_a_law_finds_its_fault_with_few_calls(fault: str) -> None:
+    make, schema, claim = BUILDERS["recoding"]
+    (law,) = next(laws for builder, name, laws in FAULTS if (builder, name) == ("recoding", fault))
+    report = check(make(fault), schema, claim, laws=[law], budget_calls=60, max_time=600)
+    assert [result.law.name for result in report.failed] == [law]
+    assert report.calls <= 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_without_a_fault_no_law_is_broken_and_all_are_judged(builder: str) -> None:
+    make, schema, claim = BUILDERS[builder]
+    report = check(make(""), schema, claim, max_time=600)
+    assert not report.failed
+    assert not report.by_outcome("inconclusive")
+    assert all(result.tables for result in report.by_outcome("passed"))
