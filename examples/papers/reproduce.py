@@ -21,6 +21,7 @@ from comparison import papers_page, papers_text
 from studies import DRAWS, SAMPLE, Study, read_adult, read_internet, repair_file, studies
 
 from harness.analysis.prune import Budget
+from harness.analysis.sweep import distances_by_cell
 from harness.experiments.repair import run_prune
 from harness.experiments.sweeps import run_sweep
 
@@ -68,17 +69,12 @@ def _prepared(folder: Path, out: Path, size: int) -> Path:
     return data
 
 
-def _swept(study: Study, out: Path, workers: int) -> tuple[dict, dict[str, list[float]]]:
+def _swept(study: Study, out: Path, workers: int) -> tuple[dict, dict[str, tuple[float, ...]]]:
     """The rows of a sweep, and the distances of all persons by cell."""
     file = out / f"{study.name}.toml"
     file.write_text(study.text, encoding="utf-8")
     plain, results = run_sweep(file, out / study.name, workers, shown=True, tell=print)
-    distances = {
-        result.cell.folder: [finding.distance for finding in result.report.findings]
-        for result in results
-        if result.report is not None
-    }
-    return plain, distances
+    return plain, distances_by_cell(results)
 
 
 def _repaired(data: Path, trees: Path, out: Path, chosen: argparse.Namespace) -> dict[str, dict]:
