@@ -60,9 +60,19 @@ def _metrics(comparison: Plain) -> Iterator[str]:
     metrics = comparison["metrics"]
     if metrics:
         yield ""
-        yield f"metrics of f(D) that changed: {len(metrics)}"
+        chance = "" if comparison["joint_confidence"] == 1 else " (of one draw each, which chance alone can change)"
+        yield f"metrics of f(D) that changed: {len(metrics)}{chance}"
         for metric in metrics[:SHOWN]:
-            yield printable(f"  {metric['metric']}: {metric['before']!r:.40} before, {metric['after']!r:.40} after")
+            before, after = (_metric(metric[side]) for side in ("before", "after"))
+            yield printable(f"  {metric['metric']}: {before} before, {after} after")
+        if len(metrics) > SHOWN:
+            yield f"  and {len(metrics) - SHOWN:,} more (--json lists all)"
+
+
+def _metric(value: Any) -> str:
+    if value is None:
+        return "not measured"
+    return brief(value) if isinstance(value, float) else f"{value!r:.40}"
 
 
 def _span(span: Plain) -> str:
