@@ -54,7 +54,7 @@ def main() -> int:
     repairs = {} if not (data / "adult.csv").exists() else _repaired(data, trees, out, chosen)
     ks, records = ((5,), 30) if chosen.small else (ENCODING_KS, ENCODING_RECORDS)
     encodings = {name: compare_encodings(table, ks, records) for name, table in encoding_data(data).items()}
-    everything = Papers(results, repairs, encodings, data)
+    everything = Papers(results, repairs, encodings, data, out)
     (out / "papers.html").write_text(papers_page(everything), encoding="utf-8")
     text = papers_text(everything)
     (out / "papers.md").write_text(text, encoding="utf-8")
