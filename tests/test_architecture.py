@@ -17,7 +17,7 @@ ORDER = [
     "vocabulary.lexicon", "vocabulary.release", "vocabulary.oracle", "vocabulary.answers",
     "measuring.special", "measuring.specification", "measuring.samples", "measuring.betting", "measuring.bounds",
     "measuring.divergence",
-    "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.privacy_loss",
+    "measuring.estimate", "measuring.tail", "measuring.certificate", "measuring.exact_ratio", "measuring.privacy_loss",
     "measuring.privacy_claim", "measuring.independence",
     "measuring.features", "measuring.membership",
     "measuring.encoding", "measuring.encode_release", "measuring.release_encoder",

@@ -31,7 +31,7 @@ from harness.measuring.divergence import Divergence, SumOfDistances, upper_of
 from harness.measuring.estimate import Estimate, compare, draws_needed
 from harness.measuring.features import Floats
 from harness.measuring.independence import copies_by_chance
-from harness.measuring.privacy_loss import least_privacy_loss
+from harness.measuring.privacy_loss import least_privacy_loss, least_privacy_loss_of_independent
 from harness.measuring.samples import Samples
 from harness.measuring.tail import delta_beyond_noise, placebo_delta, smallest_delta, smallest_epsilon, tail_count
 
@@ -143,11 +143,6 @@ def _with_tail(
     claim, card = plan.claim, profile.card
     apart = divergence.paired(sides.present, sides.absent)
     hits, pairs = tail_count(apart, claim.epsilon)
-    loss = None
-    if card.noise_epsilon is not None and pairs > 1:
-        loss = least_privacy_loss(
-            sides.present.draws, sides.absent.draws, alpha=alpha, delta=card.noise_delta or 0.0
-        ).epsilon
     measurement = replace(
         measurement,
         draws=estimate.draws,
@@ -156,7 +151,7 @@ def _with_tail(
         epsilon_at_delta=smallest_epsilon(apart, claim.delta, alpha, divergence.largest),
         exceedances=tuple(tail_count(apart, epsilon)[0] for epsilon in grid(divergence)),
         hits=hits,
-        privacy_loss=loss,
+        privacy_loss=_privacy_loss(profile, sides, alpha) if pairs > 1 else None,
         copied=bool(card.randomized) and are_copies(sides.absent),
         unpaired=profile.coupled and bool(card.randomized) and are_unpaired(divergence, sides, apart),
         draws_needed=_draws_needed(plan, estimate, apart, alpha),
@@ -169,6 +164,16 @@ def _with_tail(
         delta_beyond_noise=delta_beyond_noise(divergence, sides.present, sides.absent, claim.epsilon, alpha),
         placebo=placebo_delta(divergence, sides.present, claim.epsilon, alpha),
     )
+
+
+def _privacy_loss(profile: OracleProfile, sides: Sides, alpha: float) -> float | None:
+    """The least ε of differential privacy, where one is claimed."""
+    card, draws = profile.card, (sides.present.draws, sides.absent.draws)
+    if card.noise_epsilon is None:
+        return None
+    if profile.coupled or card.noise_delta:
+        return least_privacy_loss(*draws, alpha=alpha, delta=card.noise_delta or 0.0).epsilon
+    return least_privacy_loss_of_independent(*draws, claimed=card.noise_epsilon, alpha=alpha).epsilon
 
 
 def are_copies(samples: Samples) -> bool:

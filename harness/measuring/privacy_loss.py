@@ -9,21 +9,28 @@ The first eighth of the draws chooses an event and the stake λ for the second e
 second quarter, and a half for the other half. However they are chosen, what is bet on comes later, and the bound holds.
 Of few draws a quarter chooses once; of many, no more than `CHOOSING` choose for all others.
 
+Where the draws of both sides are independent and δ = 0, bets give power away: they would be valid at every number of
+draws, and the number is known. A quarter of the draws then chooses the event that would most clearly refute the claimed
+ε, and the others judge it by an exact test (see `exact_ratio`).
+
 Claims in other terms are translated by `privacy_claim` to the ε they imply at a δ. The conversions are implications:
 to refute the (ε, δ) is to refute the claim, and not the other way round.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.measuring.exact_ratio import largest_ratio_refuted
 from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 
 Counts = npt.NDArray[np.int64]
+Promise = Callable[[Counts, Counts], tuple[Floats, Floats]]  # of hits on either side: how good events are, and stakes
 
 THRESHOLDS = 16  # tried for each score and side, evenly over the draws
 FEW = 100  # draws a side: fewer choose badly
@@ -32,6 +39,7 @@ PARTS = (8, 4, 2)  # one in so many draws, the first ones, choose for the draws 
 # Standard errors by which an event is taken to be worse than it looked; from simulation. With δ > 0 (the second
 # numbers) the events that count are rare: more draws are needed to see one, and much doubt would never choose one.
 DOUBT, DOUBT_IN_TAILS = 2.5, 1.0
+DOUBTED_HITS = 10.0  # from simulation
 LARGEST_SHARE = 0.95  # of the capital that is staked on one pair
 SMALLEST = 1e-12  # a prediction is taken to be at least this, where logarithms are taken
 LARGEST_EPSILON = 50.0  # no number of draws shows more
@@ -87,15 +95,14 @@ class _Bet:
 
 def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: float = 0.0) -> PrivacyLoss:
     """The bound from draws of both sides: scalars (draws,) or vectors (draws, features), coupled or not."""
-    draws = min(len(present), len(absent))
-    if draws < 2:
-        raise InputError("some of the draws choose an event and the others judge it; got fewer than 2 on a side")
-    x, y = (_with_ratios(np.asarray(side[:draws], dtype=np.float64).reshape(draws, -1)) for side in (present, absent))
-    goal, bets = math.log(1 / alpha), list[_Bet]()
+    x, y = _features(present, absent)
+    draws, goal, bets = len(x), math.log(1 / alpha), list[_Bet]()
     likelier, hits, judges = "present", (0, 0), 0
     most = CHOOSING_IN_TAILS if delta > 0 else CHOOSING
     for first, last in _parts(draws, most):
-        event = _choose(x[: min(first, most)], y[: min(first, most)], draws, goal, delta)
+        chose = min(first, most)
+        promise = partial(_promise, chose=chose, draws=draws, goal=goal, delta=delta)
+        event = _choose(x[:chose], y[:chose], promise, tails=delta > 0)
         if event is None:
             continue
         ours, theirs = (event.happens(side[first:last]) for side in ((x, y) if event.present else (y, x)))
@@ -103,6 +110,30 @@ def least_privacy_loss(present: Floats, absent: Floats, *, alpha: float, delta: 
         likelier, judges = "present" if event.present else "absent", last - first
         hits = int(np.count_nonzero(ours)), int(np.count_nonzero(theirs))
     return PrivacyLoss(_largest_refuted(bets, goal, delta), delta, alpha, likelier, hits, judges)
+
+
+def least_privacy_loss_of_independent(present: Floats, absent: Floats, *, claimed: float, alpha: float) -> PrivacyLoss:
+    """The bound with δ = 0 from independent draws of both sides; best near the claimed ε, and valid for every one."""
+    x, y = _features(present, absent)
+    draws, against = len(x), math.exp(min(claimed, LARGEST_EPSILON))
+    first = min(max(1, draws // 4), CHOOSING)
+    event = _choose(x[:first], y[:first], lambda more, less: _clearness(more, less, first, against))
+    if event is None:
+        return PrivacyLoss(0.0, 0.0, alpha, "present", (0, 0), 0)
+    ours, theirs = (event.happens(side[first:]) for side in ((x, y) if event.present else (y, x)))
+    hits = int(np.count_nonzero(ours)), int(np.count_nonzero(theirs))
+    ratio = largest_ratio_refuted(*hits, draws - first, against=against, alpha=alpha)
+    likelier = "present" if event.present else "absent"
+    return PrivacyLoss(math.log(max(ratio, 1.0)), 0.0, alpha, likelier, hits, draws - first)
+
+
+def _features(present: Floats, absent: Floats) -> tuple[Floats, Floats]:
+    """As many draws of either side, (draws, features)."""
+    draws = min(len(present), len(absent))
+    if draws < 2:
+        raise InputError("some of the draws choose an event and the others judge it; got fewer than 2 on a side")
+    x, y = (_with_ratios(np.asarray(side[:draws], dtype=np.float64).reshape(draws, -1)) for side in (present, absent))
+    return x, y
 
 
 def _with_ratios(outputs: Floats) -> Floats:
@@ -145,21 +176,21 @@ def _largest_refuted(bets: Sequence[_Bet], goal: float, delta: float) -> float:
     return low
 
 
-def _choose(x: Floats, y: Floats, draws: int, goal: float, delta: float) -> _Event | None:
-    """The event that promises the largest bound when so many draws are bet on; None if none promises anything."""
+def _choose(x: Floats, y: Floats, promise: Promise, *, tails: bool = False) -> _Event | None:
+    """The event that promises most; None if none promises anything. With `tails` rare ones are tried too."""
     weights = np.stack(list(_scores(x, y)))  # (scores, features)
     scores = [np.sort(weights @ side.T, axis=1) for side in (x, y)]  # each (scores, draws)
-    thresholds = np.hstack([side[:, _ranks(side.shape[1], tails=delta > 0)] for side in scores])
+    thresholds = np.hstack([side[:, _ranks(side.shape[1], tails=tails)] for side in scores])
     above_x, above_y = (_at_or_above(side, thresholds) for side in scores)
     best, chosen = 0.0, None
     for above in (True, False):
         hits_x, hits_y = (above_x, above_y) if above else (len(x) - above_x, len(y) - above_y)
         for present in (True, False):
             more, less = (hits_x, hits_y) if present else (hits_y, hits_x)
-            ratios, stakes = _promise(more, less, len(x), draws, goal, delta)
-            score, place = np.unravel_index(int(ratios.argmax()), ratios.shape)
-            if ratios[score, place] > best:
-                best = float(ratios[score, place])
+            promised, stakes = promise(more, less)
+            score, place = np.unravel_index(int(promised.argmax()), promised.shape)
+            if promised[score, place] > best:
+                best = float(promised[score, place])
                 threshold, stake = float(thresholds[score, place]), float(stakes[score, place])
                 chosen = _Event(weights[score], threshold, above, present, stake)
     return chosen
@@ -179,7 +210,7 @@ def _at_or_above(rising: Floats, thresholds: Floats) -> Counts:
     return np.stack([len(row) - np.searchsorted(row, ends) for row, ends in zip(rising, thresholds, strict=True)])
 
 
-def _promise(more: Counts, less: Counts, chose: int, draws: int, goal: float, delta: float) -> tuple[Floats, Floats]:
+def _promise(more: Counts, less: Counts, *, chose: int, draws: int, goal: float, delta: float) -> tuple[Floats, Floats]:
     """About the e^ε that a bet on so many draws will refute, 0 if none, and the stake that does; for each event.
 
     `more` and `less` are its hits on either side among the draws that choose. Of so many events the best looks better
@@ -198,6 +229,16 @@ def _promise(more: Counts, less: Counts, chose: int, draws: int, goal: float, de
     ratios: Floats = np.where(found, rest / np.where(found, gap * q + root, 1.0), 0.0)
     stakes = (gap - ratios * q) / (of_p + ratios**2 * of_q)
     return ratios, np.clip(stakes, 0.0, LARGEST_SHARE / (ratios + delta + 1e-9))
+
+
+def _clearness(more: Counts, less: Counts, chose: int, against: float) -> tuple[Floats, Floats]:
+    """How many standard errors p lies above r q, for each event; nothing is staked.
+
+    Errors are taken to be no smaller than `DOUBTED_HITS` hits: rare events look clear by chance.
+    """
+    p, q = ((hits + 0.5) / (chose + 1) for hits in (more, less))
+    variance = (p * (1 - p) + against**2 * q * (1 - q)) / chose + (DOUBTED_HITS / chose) ** 2
+    return (p - against * q) / np.sqrt(variance), np.zeros(p.shape)
 
 
 def _scores(x: Floats, y: Floats) -> Iterator[Floats]:

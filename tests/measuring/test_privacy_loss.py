@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness.measuring.privacy_claim import epsilon_of_renyi, epsilon_of_zcdp
-from harness.measuring.privacy_loss import least_privacy_loss
+from harness.measuring.privacy_loss import least_privacy_loss, least_privacy_loss_of_independent
 from harness.measuring.samples import Floats
 from harness.vocabulary.errors import InputError
 from tests.measuring.mechanisms import Sides, allowed, cells, coupled_or_not
@@ -134,6 +134,39 @@ def test_normal_noise_of_half_the_deviation_is_refuted() -> None:
 def test_a_loss_of_1_3_against_a_claim_of_1_is_refuted_with_2_000_draws(mechanism: AtEpsilon, coupled: bool) -> None:
     assert np.mean(losses(mechanism, 1.3, coupled, runs=400) > 1.0) >= 0.95
     assert np.count_nonzero(losses(mechanism, 1.0, coupled, runs=400) > 1.0) <= allowed(400, 0.05)
+
+
+def refutations(mechanism: AtEpsilon, epsilon: float, runs: int, seed: int = 1, draws: int = 2_000) -> int:
+    """How often a claim of 1 is refuted by independent draws."""
+    rng = np.random.default_rng(seed)
+    sides = (mechanism(rng, draws, epsilon, False) for _ in range(runs))
+    found = (least_privacy_loss_of_independent(x, y, claimed=1.0, alpha=0.05) for x, y in sides)
+    return sum(loss.epsilon > 1.0 for loss in found)
+
+
+@every_mechanism
+def test_independent_draws_are_judged_exactly(mechanism: AtEpsilon) -> None:
+    assert refutations(mechanism, 2.0, runs=6) == 6
+    assert refutations(mechanism, 1.0, runs=10, draws=200) <= allowed(10, 0.05)
+
+
+@pytest.mark.slow
+@every_mechanism
+def test_a_loss_of_1_3_against_a_claim_of_1_is_refuted_with_2_000_independent_draws(mechanism: AtEpsilon) -> None:
+    """Predictions hide the noise of counts; even so."""
+    assert refutations(mechanism, 1.3, runs=100) >= 0.95 * 100
+    assert refutations(mechanism, 1.0, runs=60, seed=2) <= allowed(60, 0.05)
+
+
+def test_independent_draws_that_show_nothing_refute_nothing() -> None:
+    for sides in ((np.zeros(50), np.zeros(50)), (np.zeros(2), np.ones(2))):
+        assert least_privacy_loss_of_independent(*sides, claimed=1.0, alpha=0.05).epsilon == 0.0
+
+
+def test_sides_that_are_always_told_apart_refute_what_so_many_draws_can() -> None:
+    never, always = np.zeros(900), np.ones(900)
+    assert least_privacy_loss_of_independent(never, always, claimed=3.0, alpha=0.05).epsilon > 4
+    assert least_privacy_loss_of_independent(never, always, claimed=1e9, alpha=0.05).epsilon == 0.0
 
 
 def test_claims_in_other_terms_have_the_epsilon_that_they_imply() -> None:
