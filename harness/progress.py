@@ -6,14 +6,16 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 from tqdm import tqdm
 
 from harness.auditing.events import Event, Examined, Failed, Selected
+from harness.auditing.folder import REPORT
 from harness.vocabulary.durations import in_words
 
 QUIET_SECONDS = 30.0  # without a terminal: no longer without a line
@@ -285,15 +287,70 @@ class SeveralAudits:
         display = Lines(progress) if self._bar is None else Part(progress, self._bar, self._finished)
         return lambda events, known: _displayed(events, known, progress, display)
 
-    def finish(self) -> None:
+    @contextmanager
+    def reading(self, journals: Mapping[Path, int]) -> Iterator[None]:
+        """While audits are made side by side elsewhere: how far they are, by their journals and their records."""
+        if not self._shown:
+            yield
+            return
+        with Journals(self, journals):
+            yield
+
+    def show_records(self, done: int, share: float) -> None:
+        """So many records were examined in all audits under way, which are this share of an audit together."""
+        words = f"{self._finished} of {self._count} done, {done:,} records examined"
+        if self._bar is None:
+            print(f"harness: {words}", file=sys.stderr, flush=True)
+            return
+        self._bar.set_postfix_str(words, refresh=False)
+        self._bar.update(self._finished + share - self._bar.n)
+        self._bar.refresh()
+
+    @property
+    def seconds_between(self) -> float:
+        """How often something is to be shown: lines are read in a log."""
+        return QUIET_SECONDS if self._bar is None else TICK_SECONDS
+
+    def finish(self, name: str) -> None:
         """One audit is done, or failed."""
         self._finished += 1
         if self._bar is not None:
             self._bar.update(self._finished - self._bar.n)
+        elif self._shown:
+            print(f"harness: {self._finished} of {self._count} done: {name}", file=sys.stderr, flush=True)
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+class Journals(Display):
+    """How far audits in other processes are: a journal has a line for each record that was examined."""
+
+    def __init__(self, audits: SeveralAudits, journals: Mapping[Path, int]) -> None:
+        super().__init__(Progress())
+        self._audits, self._totals = audits, journals
+        self._read = dict.fromkeys(journals, (0, 0))  # bytes and lines so far
+
+    def show(self) -> None:
+        """Nothing happens here: all is read while one waits."""
+
+    def show_waiting(self) -> None:
+        lines = {path: self._lines(path) for path in self._totals if not (path.parent / REPORT).exists()}
+        share = sum(min(1.0, count / max(1, self._totals[path])) for path, count in lines.items())
+        self._audits.show_records(sum(lines.values()), share)
+
+    def seconds_until_due(self) -> float:
+        return self._audits.seconds_between
+
+    def _lines(self, path: Path) -> int:
+        """Lines of a journal, of which only what is new is read."""
+        begin, known = self._read[path]
+        with suppress(OSError), open(path, "rb") as file:  # not begun yet
+            file.seek(begin)
+            new = file.read()
+            self._read[path] = begin + len(new), known + new.count(b"\n")
+        return self._read[path][1]
 
 
 class Part:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from printed import FIGURES, LARGEST, RECORDS, REPAIRED, SHARES, TABLES
+from encoding_study import EncodingResult
+from printed import ENCODINGS, FIGURES, LARGEST, MINUTES, RECORDS, REPAIRED, SHARES, TABLES
 from studies import ADULT_QUASI, INTERNET_V2
 
 from harness.render.markup import Markup, element
 from harness.render.plain_page import heading, page, paragraph
+from harness.render.svg import Curve, axis_of, figure
 from harness.render.sweep import sweep_figures
 from harness.render.tables import html_table
 
@@ -21,25 +25,38 @@ Study = tuple[Mapping[str, Any], Mapping[str, Sequence[float]]]  # sweep.json, a
 COLUMNS = {"adult": [*ADULT_QUASI, "occupation"], "internet": [*INTERNET_V2, "household_income"]}
 
 
-def papers_page(results: Mapping[str, Study], repairs: Mapping[str, Any], data: Path) -> str:
+@dataclass(frozen=True)
+class Papers:
+    """Everything that was measured."""
+
+    results: Mapping[str, Study]
+    repairs: Mapping[str, Any]  # prune.json by what was repaired
+    encodings: Mapping[str, Sequence[EncodingResult]]  # by data set
+    data: Path
+    out: Path  # folders of the sweeps, by name
+
+
+def papers_page(papers: Papers) -> str:
     """All tables and figures as an HTML page."""
     body: list[Markup] = [heading("Tables")]
-    for title, head, rows in tables(results, repairs, data):
+    for title, head, rows in tables(papers):
         body += [element("h3", None, title), html_table(head, rows)]
     body.append(heading("What agrees and what does not"))
-    body += [paragraph(f"{'agrees' if true else 'does not agree'}: {text}") for text, true in findings(results)]
-    for name, (plain, distances) in results.items():
+    body += [paragraph(f"{'agrees' if true else 'does not agree'}: {text}") for text, true in findings(papers)]
+    for name, (plain, distances) in papers.results.items():
         body += [heading(f"{name}: {FIGURES[name]}"), *sweep_figures(plain, distances)]
+    for name, encodings in papers.encodings.items():
+        body += [heading(f"{name}: v1 Figures 8 to 10"), *_encoding_figures(name, encodings)]
     return page("Differential Inference Testing: both papers run again", *body)
 
 
-def papers_text(results: Mapping[str, Study], repairs: Mapping[str, Any], data: Path) -> str:
+def papers_text(papers: Papers) -> str:
     """The tables in Markdown."""
     lines: list[str] = []
-    for title, head, rows in tables(results, repairs, data):
+    for title, head, rows in tables(papers):
         lines += [f"### {title}", "", _markdown(head), _markdown(["---"] * len(head)), *map(_markdown, rows), ""]
     lines += ["### What agrees and what does not", ""]
-    lines += [f"- {'agrees' if true else '**does not agree**'}: {text}" for text, true in findings(results)]
+    lines += [f"- {'agrees' if true else '**does not agree**'}: {text}" for text, true in findings(papers)]
     return "\n".join(lines) + "\n"
 
 
@@ -47,21 +64,25 @@ def _markdown(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def tables(
-    results: Mapping[str, Study], repairs: Mapping[str, Any], data: Path
-) -> Iterator[tuple[str, list[str], Rows]]:
+def tables(papers: Papers) -> Iterator[tuple[str, list[str], Rows]]:
     """Each table with its title and head."""
-    yield "Data (v2 Table 3)", ["data", "records", "printed", "distinct", "printed"], list(_records(data))
-    for name, (plain, _) in results.items():
+    yield "Data (v2 Table 3)", ["data", "records", "printed", "distinct", "printed"], list(_records(papers.data))
+    for name, (plain, _) in papers.results.items():
         for series in dict.fromkeys(row["series"] for row in plain["cells"]):
             rows = [row for row in plain["cells"] if row["series"] == series and row["status"] == "finished"]
             place = TABLES.get((name, series), "")
             title = f"{name}, {series}" + (f" ({place})" if place else "")
             head = ["parameter", "largest", "printed", "mean", "deviation", "≥ 10^-2.5", "printed", "changed"]
             yield title, head, [_line(name, series, row) for row in rows]
-    if repairs:
+    head = ["data", "", "minutes for one value", "printed"]
+    yield "Time (v2 Table 4)", head, [row for name in papers.results for row in _minutes(papers, name)]
+    if papers.repairs:
         head = ["anonymizer", "largest", "removed", "largest then", "printed"]
-        yield "Adult, outliers removed once (v2 §4.5.1)", head, [_repair(name, one) for name, one in repairs.items()]
+        rows = [_repair(name, one) for name, one in papers.repairs.items()]
+        yield "Adult, outliers removed once (v2 §4.5.1)", head, rows
+    head = ["", "encoding", "accuracy", "printed", "features", "printed", "ms a model", "printed minutes"]
+    for name, encodings in papers.encodings.items():
+        yield f"{name}, 24 encodings (v1 Figures 8 to 10)", head, [_encoding(name, one) for one in encodings]
 
 
 def _records(data: Path) -> Iterator[list[str]]:
@@ -70,6 +91,15 @@ def _records(data: Path) -> Iterator[list[str]]:
         if path.exists():
             table = pd.read_csv(path)[COLUMNS[name]]
             yield [name, f"{len(table):,}", f"{records:,}", f"{len(table.drop_duplicates()):,}", f"{distinct:,}"]
+
+
+def _minutes(papers: Papers, name: str) -> Iterator[list[str]]:
+    """The mean over the cells of a series, by the clock; of a cell that was continued, its last part."""
+    finished = [row for row in papers.results[name][0]["cells"] if row["status"] == "finished"]
+    for series in dict.fromkeys(row["series"] for row in finished):
+        files = [papers.out / name / "cells" / row["cell"] / "run.json" for row in finished if row["series"] == series]
+        seconds = [float(json.loads(file.read_text(encoding="utf-8"))["seconds"]) for file in files]
+        yield [name, series, f"{sum(seconds) / len(seconds) / 60:.2f}", str(MINUTES.get((name, series), ""))]
 
 
 def _parameter(row: Mapping[str, Any]) -> Any:
@@ -99,17 +129,51 @@ def _repair(name: str, repair: Mapping[str, Any]) -> list[str]:
     return [name, f"{first['at_least']:.3g}", removed, f"{last['at_least']:.3g}", f"{printed:.3g}" if printed else ""]
 
 
-def findings(results: Mapping[str, Study]) -> Iterator[tuple[str, bool]]:
+def _encoding(name: str, one: EncodingResult) -> list[str]:
+    accuracy, features, minutes = ENCODINGS.get((name, one.paper), (None, None, None))
+    return [
+        one.paper, one.name, f"{one.accuracy:.1%}", "" if accuracy is None else f"{accuracy:.1%}",
+        f"{one.features:.0f}", "" if features is None else f"{features}",
+        f"{one.milliseconds:.2f}", "" if minutes is None else f"{minutes}",
+    ]  # fmt: skip
+
+
+def _encoding_figures(name: str, encodings: Sequence[EncodingResult]) -> Iterator[Markup]:
+    """Accuracy, features and time against the number of the encoding: e11 is 1, e64 is 24."""
+    places = [float(place) for place in range(1, len(encodings) + 1)]
+    for title, numbers in (
+        ("Accuracy", [one.accuracy for one in encodings]),
+        ("Number of features", [one.features for one in encodings]),
+        ("Milliseconds for a model", [one.milliseconds for one in encodings]),
+    ):
+        x, y = axis_of("encoding, from e11 to e64", places), axis_of(title, numbers)
+        yield figure(f"{name}: {title}", f"{title} of each of the 24 encodings", x, y, Curve(name, places, numbers))
+
+
+def findings(papers: Papers) -> Iterator[tuple[str, bool]]:
     """The papers' statements, and whether these numbers bear them out."""
+    yield from _findings_of_sweeps(papers.results)
+    for name, encodings in papers.encodings.items():
+        by_paper = {one.paper: one for one in encodings}
+        best = max(encodings, key=lambda one: one.accuracy)
+        yield f"{name}: TF-TF (e64) is the most accurate of the 24 encodings (v1 Figure 8)", best.paper == "e64"
+        fewest = min(one.features for one in encodings)
+        text = f"{name}: e14, e44 and e64 need the fewest features, one a column (v1 Figure 9)"
+        yield text, all(by_paper[paper].features == fewest for paper in ("e14", "e44", "e64"))
+
+
+def _findings_of_sweeps(results: Mapping[str, Study]) -> Iterator[tuple[str, bool]]:
     for name in ("adult", "internet-v1", "internet-v2"):
         if name not in results:
             continue
         k, ell = (_by_parameter(results[name][0], series) for series in ("k-anonymity", "l-diversity"))
-        yield f"{name}: the mean distance falls as k grows (v1 Figure 7)", _falls(k, "mean")
-        yield f"{name}: the mean distance falls as ℓ grows (v1 Figure 7)", _falls(ell, "mean")
+        for parameter, rows in (("k", k), ("ℓ", ell)):
+            rises = _rises(rows, "mean")
+            but = f"; it rises from {', '.join(f'{one} to {other}' for one, other in rises)}" if rises else ""
+            yield f"{name}: the mean distance falls as {parameter} grows (v1 Figure 7){but}", not rises
         yield (
             f"{name}: the largest distance does not fall with every k (v1 Tables 1, 3; v2 §4.5.1)",
-            not _falls(k, "at_least"),
+            bool(_rises(k, "at_least")),
         )
         for value in sorted({5, 7} & set(k) & set(ell)):
             text = f"{name}: ℓ-diversity has a smaller mean than k-anonymity at {value} (v1 §3.4.2)"
@@ -121,7 +185,7 @@ def findings(results: Mapping[str, Study]) -> Iterator[tuple[str, bool]]:
         if name in results:
             rows = {float(value): row for value, row in _by_parameter(results[name][0], "differential privacy").items()}
             text = f"{name}: the largest distance grows with noise_epsilon (v2 Figures 5a, 6a; upper limits)"
-            yield text, _falls({-value: row for value, row in rows.items()}, "at_most")
+            yield text, not _rises({-value: row for value, row in rows.items()}, "at_most")
 
 
 def _by_parameter(plain: Mapping[str, Any], series: str) -> dict[Any, Mapping[str, Any]]:
@@ -129,7 +193,6 @@ def _by_parameter(plain: Mapping[str, Any], series: str) -> dict[Any, Mapping[st
     return {_parameter(row): row for row in rows}
 
 
-def _falls(rows: Mapping[Any, Mapping[str, Any]], key: str) -> bool:
-    """Whether a number never rises as the parameter grows."""
-    numbers = [float(rows[value][key]) for value in sorted(rows)]
-    return all(one >= other for one, other in pairwise(numbers))
+def _rises(rows: Mapping[Any, Mapping[str, Any]], key: str) -> list[tuple[Any, Any]]:
+    """Neighbouring values of the parameter between which a number rises."""
+    return [(one, other) for one, other in pairwise(sorted(rows)) if float(rows[other][key]) > float(rows[one][key])]

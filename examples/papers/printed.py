@@ -32,6 +32,14 @@ MINUTES = {
     ("internet-v2", "k-anonymity"): 47.5, ("internet-v2", "l-diversity"): 50.2,
     ("internet-noise", "differential privacy"): 263.4,
 }  # fmt: skip
+# v1 appendix A.2: accuracy, number of features, and minutes for as many models as records, where the text says them.
+ENCODINGS: dict[tuple[str, str], tuple[float | None, int | None, float | None]] = {
+    ("adult", "e14"): (None, 5, None), ("adult", "e44"): (0.228, 5, 28.67), ("adult", "e64"): (0.228, 5, 30.17),
+    ("adult", "e24"): (None, 7, None), ("adult", "e21"): (None, None, 52.19), ("adult", "e33"): (None, 131, 84.34),
+    ("internet", "e14"): (None, 6, None), ("internet", "e44"): (0.2417, 6, 28.64),
+    ("internet", "e64"): (0.253, 6, 29.37), ("internet", "e24"): (None, 7, None),
+    ("internet", "e12"): (None, None, 65.53), ("internet", "e33"): (None, 322, 112.26),
+}  # fmt: skip
 # Which figures show what is measured here.
 FIGURES = {
     "adult": "v1 Figures 3 (different predictions), 5 (cumulative), 7 (mean); v2 Figures 1 (largest), 2 (cumulative)",

@@ -17,10 +17,23 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from comparison import papers_page, papers_text
-from studies import DRAWS, SAMPLE, Study, read_adult, read_internet, repair_file, studies
+from comparison import Papers, papers_page, papers_text
+from encoding_study import compare_encodings
+from studies import (
+    DRAWS,
+    ENCODING_KS,
+    ENCODING_RECORDS,
+    SAMPLE,
+    Study,
+    encoding_data,
+    read_adult,
+    read_internet,
+    repair_file,
+    studies,
+)
 
 from harness.analysis.prune import Budget
+from harness.analysis.sweep import distances_by_cell
 from harness.experiments.repair import run_prune
 from harness.experiments.sweeps import run_sweep
 
@@ -35,12 +48,15 @@ def main() -> int:
     data = _prepared(folder, out, SMALL if chosen.small else SAMPLE)
     trees, start = folder / "hierarchies", time.monotonic()
     results = {}
-    for study in studies(data, trees, SMALL_DRAWS if chosen.small else DRAWS, small=chosen.small):
+    for study in studies(data, trees, SMALL_DRAWS if chosen.small else chosen.draws, small=chosen.small):
         if (data / f"{study.name.partition('-')[0]}.csv").exists():
             results[study.name] = _swept(study, out, chosen.workers)
     repairs = {} if not (data / "adult.csv").exists() else _repaired(data, trees, out, chosen)
-    (out / "papers.html").write_text(papers_page(results, repairs, data), encoding="utf-8")
-    text = papers_text(results, repairs, data)
+    ks, records = ((5,), 30) if chosen.small else (ENCODING_KS, ENCODING_RECORDS)
+    encodings = {name: compare_encodings(table, ks, records) for name, table in encoding_data(data).items()}
+    everything = Papers(results, repairs, encodings, data, out)
+    (out / "papers.html").write_text(papers_page(everything), encoding="utf-8")
+    text = papers_text(everything)
     (out / "papers.md").write_text(text, encoding="utf-8")
     print(text)
     print(f"{time.monotonic() - start:.0f} s; figures in {out / 'papers.html'}", file=sys.stderr)
@@ -52,6 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--data", default=os.environ.get("HARNESS_DATA"), required="HARNESS_DATA" not in os.environ)
     parser.add_argument("--out", required=True)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--draws", type=int, default=DRAWS, help="of noisy releases, for each person; v2 has 25000")
     parser.add_argument("--small", action="store_true", help="a few hundred records, to see that all of it works")
     return parser.parse_args()
 
@@ -68,17 +85,12 @@ def _prepared(folder: Path, out: Path, size: int) -> Path:
     return data
 
 
-def _swept(study: Study, out: Path, workers: int) -> tuple[dict, dict[str, list[float]]]:
+def _swept(study: Study, out: Path, workers: int) -> tuple[dict, dict[str, tuple[float, ...]]]:
     """The rows of a sweep, and the distances of all persons by cell."""
     file = out / f"{study.name}.toml"
     file.write_text(study.text, encoding="utf-8")
     plain, results = run_sweep(file, out / study.name, workers, shown=True, tell=print)
-    distances = {
-        result.cell.folder: [finding.distance for finding in result.report.findings]
-        for result in results
-        if result.report is not None
-    }
-    return plain, distances
+    return plain, distances_by_cell(results)
 
 
 def _repaired(data: Path, trees: Path, out: Path, chosen: argparse.Namespace) -> dict[str, dict]:

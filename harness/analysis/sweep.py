@@ -24,13 +24,30 @@ Plain = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class CellOutcome:
+    """What became of the audit of a cell: its numbers, and every person's distance; or the error that ended it."""
+
+    numbers: Plain
+    distances: tuple[float, ...] = ()
+    error: HarnessError | None = None
+
+    @classmethod
+    def finished(cls, report: Report, calls: int | None) -> CellOutcome:
+        """From the report, and from the number of questions that the audit consists of."""
+        distances = (finding.distance for finding in report.findings if finding.failure is None)
+        return cls(_report_numbers(report.plain, calls), tuple(distances))
+
+    @classmethod
+    def failed(cls, error: HarnessError) -> CellOutcome:
+        return cls({"status": FAILED, "error": code_of(error)}, error=error)
+
+
+@dataclass(frozen=True)
 class CellResult:
-    """What became of a cell: its report with the number of questions it consists of, or the error that ended it."""
+    """A cell, and what became of its audit; equal cells share one."""
 
     cell: Cell
-    report: Report | None = None
-    calls: int | None = None
-    error: HarnessError | None = None
+    outcome: CellOutcome
 
 
 def sweep_plain(results: Iterable[CellResult]) -> Plain:
@@ -38,25 +55,30 @@ def sweep_plain(results: Iterable[CellResult]) -> Plain:
     return {"format": FORMAT, "cells": [_row(result) for result in results]}
 
 
+def distances_by_cell(results: Iterable[CellResult]) -> dict[str, tuple[float, ...]]:
+    """The distances of all persons by the folder of the cell, for cumulative curves."""
+    return {result.cell.folder: result.outcome.distances for result in results if result.outcome.error is None}
+
+
 def _row(result: CellResult) -> Plain:
-    row: Plain = {
+    return {
         "cell": result.cell.folder,
         "series": result.cell.series,
         "label": result.cell.label,
         "parameters": {key: _plain(value) for key, value in result.cell.parameters.items()},
-        "status": FINISHED if result.report is not None else FAILED,
+        **result.outcome.numbers,
     }
-    if result.report is None:
-        return {**row, "error": None if result.error is None else code_of(result.error)}
-    plain = result.report.plain
+
+
+def _report_numbers(plain: Mapping[str, Any], calls: int | None) -> Plain:
     epsilon = plain["plan"]["claim"]["epsilon"]
     pairs = [_numbers(one, epsilon) for one in plain["results"]]
     worst = next(one for one in pairs if _pair(one) == _pair(plain["verdict"]))
     return {
-        **row,
+        "status": FINISHED,
         **worst,
         "persons": plain["selection"]["persons"],
-        "calls": result.calls,
+        "calls": calls,
         "utility": _utility(plain),
         **({"results": pairs} if len(pairs) > 1 else {}),
     }

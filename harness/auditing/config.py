@@ -15,6 +15,7 @@ from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, SUBJECT, Option,
 from harness.auditing.plan import Claim, Plan
 from harness.measuring.adversary import Adversary, adversary_from, panel_named, with_plain_readers
 from harness.measuring.divergence import divergence_named
+from harness.measuring.encoding import PROPORTIONAL
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.vocabulary.dataset import Dataset, Missing
 from harness.vocabulary.errors import InputError, did_you_mean, message_of
@@ -146,6 +147,7 @@ def _build(path: Path, content: Mapping[str, Any], dataset: Dataset) -> AuditFil
         {key: inference[key] for key in ("encoder", "model", "prior") if key in inference},
         inference.get("panel"),
         path.parent,
+        shows_shares=content["oracle"].get("options", {}).get(PROPORTIONAL) is True,
     )
     joint = data.get("joint", False)
     plan = Plan(
@@ -173,8 +175,13 @@ def choose_adversaries(
     single: Mapping[str, Any],
     panel: str | None,
     base: Path = Path(),
+    *,
+    shows_shares: bool = False,
 ) -> tuple[Adversary, ...]:
-    """The adversaries of an audit: a list of them, a named panel, or one by its encoder, model and prior."""
+    """The adversaries of an audit: a list of them, a named panel, or one by its encoder, model and prior.
+
+    Where none is chosen and the anonymizer is known to print proportional tables, somebody reads their shares, too.
+    """
     if sum((listed is not None, bool(single), panel is not None)) > 1:
         raise InputError(
             "adversaries are given in more than one way; give either a list of adversaries, or a panel, or one by its "
@@ -182,7 +189,8 @@ def choose_adversaries(
         )
     if panel is not None:
         return panel_named(panel)
-    chosen = listed if listed is not None else [single]
+    usual = [single] if single or not shows_shares else [single, {"encoder": PROPORTIONAL}]
+    chosen = listed if listed is not None else usual
     return with_plain_readers(adversary_from(one, base) for one in chosen)
 
 

@@ -28,6 +28,18 @@ MOST_DIFFERENCES = 3  # between a plan and that of a foreign journal that an err
 SYNC_SECONDS = 0.5  # what a power cut may cost; a killed process loses nothing
 
 
+def is_taken(path: Path) -> bool:
+    """Whether a process is writing the journal."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # there is none that can be read: Journal says what is wrong, if anything is
+        return False
+    return False
+
+
 class Journal:
     """An append-only file that belongs to one plan and one process at a time."""
 

@@ -243,6 +243,8 @@ def _measure(command: argparse.ArgumentParser) -> None:
     command.add_argument("--partition", type=Path, metavar="FILE", help=partition)
     utility = 'also how well a model predicts the sensitive column (takes a while; "mlp" as in the fourth text)'
     command.add_argument("--utility", nargs="?", const="mlp", metavar="MODEL", help=utility)
+    encoder = "what the model of --utility reads: fill-parent (as usual), fill-child, one-class, proportional, …"
+    command.add_argument("--encoder", metavar="NAME", help=encoder)
     command.add_argument("--json", action="store_true", help="print the metrics as JSON")
     command.set_defaults(perform="measuring:measure")
 

@@ -14,6 +14,7 @@ from harness.measuring.metrics.discrimination import discrimination_rate, rates_
 from harness.measuring.metrics.measure import measure as measure_release
 from harness.measuring.metrics.measure import read_release
 from harness.measuring.metrics.release_metrics import plain_metrics
+from harness.measuring.metrics.utility import ENCODER
 from harness.render.metrics import metrics_page
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.schema import Schema
@@ -26,13 +27,20 @@ def measure(chosen: argparse.Namespace) -> int:
     frame = released_frame(chosen.release, schema.names)
     original = None if chosen.original is None else read_data(chosen.original, schema, options)
     try:
-        found = plain_metrics(measure_release(read_release(frame, schema, original), chosen.utility))
+        found = plain_metrics(measure_release(read_release(frame, schema, original), *_utility(chosen)))
         if chosen.by:
             found["discrimination"] = _discrimination(frame, schema, chosen.by.split(","), chosen.partition)
     except InputError as error:
         raise error.within(str(chosen.release)) from None
     print(json.dumps(found) if chosen.json else metrics_page(found))
     return 0
+
+
+def _utility(chosen: argparse.Namespace) -> tuple[str | None, str]:
+    """The model and the encoder that are to show what the release is good for."""
+    if chosen.encoder is not None and chosen.utility is None:
+        raise InputError("--encoder says what the model of --utility reads; add --utility, or leave --encoder out")
+    return chosen.utility, chosen.encoder or ENCODER
 
 
 def _discrimination(frame: pd.DataFrame, schema: Schema, by: list[str], partition: Path | None) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from harness.analysis.sweep import distances_by_cell
 from harness.auditing.folder import write_text
 from harness.cli import allow_imports_beside, tell, telling_how_to_continue
 from harness.experiments.sweeps import SWEEP, run_sweep
@@ -21,14 +22,9 @@ def sweep(chosen: argparse.Namespace) -> int:
     out = chosen.out or Path(f"{chosen.file.stem}.sweep")
     with telling_how_to_continue("sweep", chosen.file, out):
         plain, results = run_sweep(chosen.file, out, chosen.workers, shown=not chosen.quiet, tell=tell)
-    distances = {
-        result.cell.folder: [finding.distance for finding in result.report.findings if finding.failure is None]
-        for result in results
-        if result.report is not None
-    }
-    write_text(out / PAGE, sweep_page(plain, distances, f"Sweep {chosen.file.name}"))
+    write_text(out / PAGE, sweep_page(plain, distances_by_cell(results), f"Sweep {chosen.file.name}"))
     print(json.dumps(plain, indent=1) if chosen.json else sweep_text(plain))
-    failed = [result.error for result in results if result.error is not None]
+    failed = [result.outcome.error for result in results if result.outcome.error is not None]
     if not chosen.quiet:
         cells = f"{counted(len(results), 'cell')}, {len(failed)} failed"
         tell(f"{cells}; numbers in {out / SWEEP}, figures in {out / PAGE}")

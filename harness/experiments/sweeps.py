@@ -2,7 +2,9 @@
 
 A sweep reads its data once. Cells that ask the same oracle about the same data share its answers (oracles beside
 `reference:`, which answer sooner than a file is read): what f releases is asked for once, and kept in the folder
-`answers` until all of them are done.
+`answers` until all of them are done. Cells of `reference:` oracles are audited side by side, each in a worker process:
+processes that share one audit would each work out what f does around a person, and all but one would wait while its
+report is written.
 """
 
 from __future__ import annotations
@@ -10,56 +12,31 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.sweep import CellResult, sweep_plain
+from harness.analysis.sweep import CellOutcome, CellResult, sweep_plain
 from harness.analysis.sweep_file import Cell, digest, read_sweep
-from harness.api import open_oracle, oracle_log, run_audit
+from harness.api import open_oracle, oracle_log
 from harness.auditing.config import AuditFile, build, dataset_of
-from harness.auditing.cost import predicted_calls
-from harness.auditing.events import Event, OracleProfile, Probed, Selected
-from harness.auditing.folder import LOG, write_text
-from harness.progress import SeveralAudits, Watcher
-from harness.report import Report
+from harness.auditing.folder import JOURNAL, write_text
+from harness.executors import Processes
+from harness.experiments.cells import CellAudit, folder_of
+from harness.progress import SeveralAudits
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import HarnessError, InputError, OracleError
 from harness.vocabulary.oracle import Oracle
 from oracles.shared_answers import SharedAnswers
 
-CELLS, ANSWERS, SWEEP = "cells", "answers", "sweep.json"
+ANSWERS, SWEEP = "answers", "sweep.json"
 QUICK = "reference:"  # addresses of oracles whose answers are not worth keeping
 
 Tell = Callable[[str], None]
-
-
-@dataclass
-class Questions:
-    """Listens to an audit: how many questions it consists of, interruptions and repetitions aside."""
-
-    profile: OracleProfile | None = None
-    selected: Selected | None = None
-
-    def heard(self, watch: Watcher) -> Watcher:
-        """The same watcher, with what is heard noted here."""
-        return lambda events, known: watch(self._noted(events), known)
-
-    def _noted(self, events: Iterable[Event]) -> Iterator[Event]:
-        for event in events:
-            if isinstance(event, Probed):
-                self.profile = event.profile
-            elif isinstance(event, Selected):
-                self.selected = event
-            yield event
-
-    def count(self, file: AuditFile) -> int | None:
-        """Calls of the anonymizer; at most so many where a person may be settled before the last look."""
-        if self.profile is None or self.selected is None:
-            return None
-        return predicted_calls(file.plan, self.profile, self.selected)
 
 
 @dataclass
@@ -77,9 +54,7 @@ class SweepRun:
         """The sweep that a file describes; all its cells are checked, and the data is read once."""
         run = cls(read_sweep(path), out, workers)
         tables: dict[str, Dataset] = {}
-        for cell in run.cells:
-            if cell.folder in run.files:
-                continue
+        for cell in run.distinct:
             known = digest(cell.content["data"])
             if known not in tables:
                 tables[known] = dataset_of(path, cell.content)
@@ -105,37 +80,50 @@ class SweepRun:
                 except InputError as error:
                     raise error.within(f"cell {cell.label}") from None
 
-    def results(self, progress: SeveralAudits, tell: Tell) -> Iterator[CellResult]:
+    @property
+    def distinct(self) -> list[Cell]:
+        """The cells to audit: equal ones are one audit."""
+        return list({cell.folder: cell for cell in reversed(self.cells)}.values())[::-1]
+
+    def results(self, progress: SeveralAudits, tell: Tell) -> list[CellResult]:
         """What became of each cell, in order; one that fails does not end the others."""
-        done: dict[str, CellResult] = {}
-        for cell in self.cells:
-            if cell.folder not in done:
-                done[cell.folder] = self._result(cell, progress, tell)
-                self._forget_answers(cell)
-                progress.finish()
-            known = done[cell.folder]
-            yield CellResult(cell, known.report, known.calls, known.error)
+        quick = [cell for cell in self.distinct if _is_quick(cell)]
+        beside = quick if min(len(quick), self._processes()) > 1 else []
+        others = [cell for cell in self.distinct if cell not in beside]
+        outcomes: dict[str, CellOutcome] = {}
+        for cell, outcome in chain(self._side_by_side(beside, progress), self._in_turn(others, progress)):
+            outcomes[cell.folder] = outcome
+            progress.finish(cell.label)
+            if outcome.error is not None:
+                tell(f"cell {cell.label} failed: {outcome.error}")
+        return [CellResult(cell, outcomes[cell.folder]) for cell in self.cells]
 
-    def _result(self, cell: Cell, progress: SeveralAudits, tell: Tell) -> CellResult:
-        file, questions = self.files[cell.folder], Questions()
-        try:
-            report = self._audit(cell, file, questions.heard(progress.watch(cell.label)))
-        except HarnessError as error:
-            tell(f"cell {cell.label} failed: {error}")
-            return CellResult(cell, error=error)
-        return CellResult(cell, report, questions.count(file))
+    def _processes(self) -> int:
+        """How many processes of this machine do the work; 1 where others do."""
+        declared = [file.workers if self.workers is None else self.workers for file in self.files.values()]
+        return max((workers for workers in declared if isinstance(workers, int)), default=1)
 
-    def _audit(self, cell: Cell, file: AuditFile, watch: Watcher) -> Report:
-        folder = self.out / CELLS / cell.folder
-        oracle, source = open_oracle(file, folder / LOG)
-        workers = file.workers if self.workers is None else self.workers
-        return run_audit(
-            file.plan, oracle, workers, out=folder, source=source, progress=watch, shared=self._shared(cell, oracle)
-        )
+    def _side_by_side(self, cells: Sequence[Cell], progress: SeveralAudits) -> Iterator[tuple[Cell, CellOutcome]]:
+        """As they are done, in worker processes; where there are fewer cells than workers, some help within a cell."""
+        if not cells:
+            return
+        at_once = min(len(cells), self._processes())
+        audit = CellAudit(self.files, self.out, self._processes() // at_once)
+        journals = {folder_of(self.out, cell) / JOURNAL: self.files[cell.folder].plan.data.population for cell in cells}
+        with progress.reading(journals):
+            yield from Processes(at_once).map(audit, cells)
+
+    def _in_turn(self, cells: Sequence[Cell], progress: SeveralAudits) -> Iterator[tuple[Cell, CellOutcome]]:
+        """One after the other, each with all workers."""
+        audit = CellAudit(self.files, self.out, self.workers)
+        for cell in cells:
+            outcome = audit.outcome(cell, progress.watch(cell.label), partial(self._shared, cell))
+            self._forget_answers(cell)
+            yield cell, outcome
 
     def _shared(self, cell: Cell, oracle: Oracle) -> Oracle | None:
-        alike = sum(_asked(other) == _asked(cell) for other in {one.folder: one for one in self.cells}.values())
-        if alike == 1 or cell.content["oracle"]["address"].startswith(QUICK):
+        alike = sum(_asked(other) == _asked(cell) for other in self.distinct)
+        if alike == 1 or _is_quick(cell):
             return None
         return SharedAnswers(oracle, self.out / ANSWERS / _asked(cell))
 
@@ -148,6 +136,10 @@ class SweepRun:
                 (self.out / ANSWERS).rmdir()
 
 
+def _is_quick(cell: Cell) -> bool:
+    return str(cell.content["oracle"]["address"]).startswith(QUICK)
+
+
 def _asked(cell: Cell) -> str:
     """What must be equal for two audits to ask the same questions: the data and the oracle."""
     return digest([cell.content["data"], cell.content["oracle"]])
@@ -156,10 +148,10 @@ def _asked(cell: Cell) -> str:
 def run_sweep(
     path: Path, out: Path, workers: int | str | None = None, *, shown: bool = False, tell: Tell = print
 ) -> tuple[dict[str, Any], list[CellResult]]:
-    """Run a sweep, or continue it; what sweep.json says afterwards, and the reports."""
+    """Run a sweep, or continue it; what sweep.json says afterwards, and what became of each cell."""
     run = SweepRun.of(path, out, workers)
     with SeveralAudits(len(run.files), shown) as progress:
-        results = list(run.results(progress, tell))
+        results = run.results(progress, tell)
     plain = sweep_plain(results)
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / SWEEP, json.dumps(plain, indent=1, allow_nan=False) + "\n")

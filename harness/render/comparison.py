@@ -75,17 +75,20 @@ def _metrics(comparison: Plain) -> Iterator[str]:
     metrics = comparison["metrics"]
     if metrics:
         yield ""
-        yield f"metrics of f(D) that changed: {len(metrics)}"
+        chance = "" if comparison["joint_confidence"] == 1 else " (of one draw each, which chance alone can change)"
+        yield f"metrics of f(D) that changed: {len(metrics)}{chance}"
         for metric in metrics[:SHOWN]:
             before, after = (_metric(metric[side]) for side in ("before", "after"))
             yield printable(f"  {metric['metric']}: {before} before, {after} after")
+        if len(metrics) > SHOWN:
+            yield f"  and {len(metrics) - SHOWN:,} more (--json lists all)"
 
 
 def _metric(value: Any) -> str:
     """A number with four digits; a text cut to what a line can bear."""
     if isinstance(value, float):
         return brief(value)
-    return "nothing" if value is None else f"{value}"[:40]
+    return "not measured" if value is None else f"{value}"[:40]
 
 
 def _span(span: Plain) -> str:

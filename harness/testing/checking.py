@@ -26,7 +26,6 @@ from oracles import as_oracle, open_with
 from oracles.clients.isolated import ChildSettings
 
 CALLS, SECONDS = 300, 60.0
-NO_END = 10**9  # failures in a row: f may refuse any number of tables
 Anonymizer = Callable[..., Any] | Oracle | str
 
 
@@ -138,7 +137,7 @@ def _opened(
             return
         settings = ChildSettings(log_in(folder), environment_of_one_thread())
         once = {"attempts": 1} if anonymizer.startswith("python:") else {}  # a crash is an answer: not asked again
-        oracle = opened.enter_context(closing(open_with(anonymizer, {**once, **options}, settings, NO_END)))
+        oracle = opened.enter_context(closing(open_with(anonymizer, {**once, **options}, settings)))
         yield oracle, _reopening(anonymizer, options, settings, opened) if anonymizer.startswith("python:") else None
 
 

@@ -114,6 +114,11 @@ class Dataset:
         """D from a DataFrame that holds at least the schema's columns; its rows are named as in `source`, or by the
         labels of its index.
         """
+        if not isinstance(frame, pd.DataFrame) or not isinstance(schema, Schema):
+            raise InputError(
+                f"expected a DataFrame and a Schema, not a {type(frame).__name__} and a {type(schema).__name__}; "
+                "declare harness.Schema(quasi, sensitive)"
+            )
         source = Source.of_index(frame.index) if source is None else source
         require_columns(needed_columns(schema), [str(name) for name in frame.columns], "the data")
         named = frame.set_axis([str(name) for name in frame.columns], axis=1)

@@ -24,7 +24,9 @@ from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
 from harness.vocabulary.values import Reading, Suppressed, show
+from oracles.reference.declared import check_truth
 from oracles.reference.domains import raw_of, sensitive_cells
+from oracles.reference.proportional import with_shares
 
 Ints = npt.NDArray[np.int32]
 
@@ -33,18 +35,27 @@ Ints = npt.NDArray[np.int32]
 class Identity:
     """Releases the rows as they are."""
 
+    proportional: bool = False  # cells also say how the original values of their class are shared out: all are equal
+
+    def __post_init__(self) -> None:
+        check_truth("identity", "proportional", self.proportional)
+
     @property
     def card(self) -> Card:
-        return Card("identity", version="1", randomized=False)
+        name = "identity(proportional=True)" if self.proportional else "identity"
+        return Card(name, version="1", randomized=False)
 
     def answer(self, ask: Ask) -> Iterable[Table]:
-        return [ask.table.selecting(ask.data.schema.names)] * ask.draws
+        release = ask.table.selecting(ask.data.schema.names)
+        if self.proportional:
+            release = with_shares(release, ask.data, np.delete(np.arange(ask.data.size), ask.drop))
+        return [release] * ask.draws
 
     def close(self) -> None:
         """Nothing is held open."""
 
     def anonymize(self, frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-        return _one_release(self, frame, schema)
+        return _one_release(self, frame, schema).set_axis(frame.index)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from harness.vocabulary.errors import InputError, OracleError
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
+from oracles.reference.declared import check_truth, checked_count
 from oracles.reference.generalising import GeneralisedColumn, Longs, generalised
 from oracles.reference.merging import merged_classes
-from oracles.reference.proportional import check_truth, with_shares
+from oracles.reference.proportional import with_shares
 from oracles.reference.remembering import Remembered
 
 
@@ -33,8 +34,7 @@ class Greedy:
     _columns: Remembered[tuple[GeneralisedColumn, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise InputError(f"greedy: k = {self.k!r}; expected a whole number of at least 1")
+        object.__setattr__(self, "k", checked_count("greedy", "k", self.k))
         check_truth("greedy", "proportional", self.proportional)
         object.__setattr__(self, "_columns", Remembered(generalised))
 
@@ -58,7 +58,8 @@ class Greedy:
 
     def anonymize(self, frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
         """The release of a DataFrame; a missing cell counts as a value of its own."""
-        return self._release(Dataset.from_frame(frame, schema, missing="keep"), ()).to_frame()
+        release = self._release(Dataset.from_frame(frame, schema, missing="keep"), ())
+        return release.to_frame().set_axis(frame.index)
 
     def _release(self, data: Dataset, drop: tuple[int, ...]) -> Table:
         rows = np.delete(np.arange(data.size), drop)
@@ -70,7 +71,7 @@ class Greedy:
         quasi = tuple(_printed(column, nodes[partition.classes]) for column, nodes in pairs)
         sensitive = data.table.without(drop).columns[len(columns) :]
         table = Table(data.schema.names, (*quasi, *sensitive))
-        return with_shares(table, data, drop) if self.proportional else table
+        return with_shares(table, data, rows) if self.proportional else table
 
 
 def _printed(column: GeneralisedColumn, nodes: Longs) -> Cells:

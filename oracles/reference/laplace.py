@@ -19,7 +19,9 @@ from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
 from harness.vocabulary.values import Raw, Reading
+from oracles.reference.declared import check_truth
 from oracles.reference.domains import raw_of, sensitive_cells
+from oracles.reference.proportional import with_shares
 from oracles.reference.remembering import Remembered
 
 Floats = npt.NDArray[np.float64]
@@ -122,7 +124,7 @@ class Laplace:
 
     @property
     def card(self) -> Card:
-        return _card(self, self.noise_epsilon, "predictions")
+        return _card(f"laplace(noise_epsilon={self.noise_epsilon!r})", self.noise_epsilon, "predictions")
 
     def answer(self, ask: Ask) -> Iterable[Predictions]:
         quasi = ask.data.schema.quasi
@@ -179,25 +181,28 @@ class NoisyTable:
     """
 
     noise_epsilon: float = 1.0  # the noise of each count is Lap(1/noise_epsilon)
+    proportional: bool = False  # cells also say how the original values of their class are shared out: all are equal
     _groups: Remembered[Groups] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_noise(self.noise_epsilon)
+        check_truth("noisy-table", "proportional", self.proportional)
         object.__setattr__(self, "_groups", Remembered(Groups.of))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NoisyTable, (self.noise_epsilon,)
+        return NoisyTable, (self.noise_epsilon, self.proportional)
 
     @property
     def card(self) -> Card:
-        return _card(self, self.noise_epsilon, "microdata")
+        shares = ", proportional=true" if self.proportional else ""
+        return _card(f"noisytable(noise_epsilon={self.noise_epsilon!r}{shares})", self.noise_epsilon, "microdata")
 
     def answer(self, ask: Ask) -> Iterable[Table]:
         groups = self._groups(ask.data)
         counts = _contingency(groups.ids, ask.data, ask.drop)
         occurs = np.flatnonzero(counts.any(axis=0))
         counts = counts[:, occurs].T.ravel()
-        plain = _combinations(ask.data, groups.members[groups.starts[occurs]])
+        plain = self._combinations(ask.data, groups.members[groups.starts[occurs]])
         for seed in ask.seeds():
             noise = np.zeros(len(counts))
             if not math.isinf(self.noise_epsilon):
@@ -212,20 +217,21 @@ class NoisyTable:
         data = Dataset.from_frame(frame, schema, missing="keep")
         return next(iter(self.answer(Ask(data, seed=seed)))).to_frame()
 
+    def _combinations(self, data: Dataset, examples: Longs) -> Table:
+        """The quasi-identifiers of the example records, each with every joint sensitive value in turn."""
+        values = len(data.sensitive_domain)
+        records = np.repeat(examples, values)
+        quasi = [data.table.column(column.name).taking(records) for column in data.schema.quasi]
+        turns = np.tile(np.arange(values), len(examples))
+        secrets = [cells.taking(turns) for cells in sensitive_cells(data)]
+        table = Table(data.schema.names, (*quasi, *secrets))
+        return with_shares(table, data, records) if self.proportional else table
 
-def _combinations(data: Dataset, examples: Longs) -> Table:
-    """The quasi-identifiers of the example records, each with every joint sensitive value in turn."""
-    values = len(data.sensitive_domain)
-    quasi = [data.table.column(column.name).taking(np.repeat(examples, values)) for column in data.schema.quasi]
-    turns = np.tile(np.arange(values), len(examples))
-    secrets = [cells.taking(turns) for cells in sensitive_cells(data)]
-    return Table(data.schema.names, (*quasi, *secrets))
 
-
-def _card(oracle: object, noise_epsilon: float, releases: Any) -> Card:
+def _card(name: str, noise_epsilon: float, releases: Any) -> Card:
     noisy = not math.isinf(noise_epsilon)
     return Card(
-        repr(oracle).lower(),
+        name,
         version="1",
         releases=releases,
         randomized=noisy,

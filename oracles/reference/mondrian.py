@@ -26,8 +26,9 @@ from harness.vocabulary.values import Suppressed, show
 from oracles.reference.axes import Axes, Ground, Longs
 from oracles.reference.cells import STYLES, Style
 from oracles.reference.cuts import Diversity, Rule
+from oracles.reference.declared import check_truth, checked_count
 from oracles.reference.leave_one_out import FullRun
-from oracles.reference.proportional import check_truth, with_shares
+from oracles.reference.proportional import with_shares
 from oracles.reference.remembering import Remembered
 
 Infeasible = Literal["generalise", "error"]
@@ -69,9 +70,9 @@ class Mondrian:
 
     def __post_init__(self) -> None:
         k = self.k if self.k is not None else USUAL_K if self.l is None and self.t is None else 1
-        _check_count("k", k)
+        k = checked_count("mondrian", "k", k)
         if self.l is not None:
-            _check_count("l", self.l)
+            object.__setattr__(self, "l", checked_count("mondrian", "l", self.l))
         if self.t is not None and (not isinstance(self.t, int | float) or not 0 <= self.t <= 1):
             raise InputError(f"mondrian: t = {self.t!r}; expected a number from 0 to 1, a total variation distance")
         _check_choice("diversity", self.diversity, get_args(Diversity))
@@ -104,11 +105,11 @@ class Mondrian:
         release = self._release(Dataset.from_frame(frame, schema, missing="keep"), ())
         for note in release.notes:
             warnings.warn(note, stacklevel=2)
-        return release.to_frame()
+        return release.to_frame().set_axis(frame.index)
 
     def _release(self, data: Dataset, drop: tuple[int, ...]) -> Table:
         plain = self._plain_release(data, drop)
-        return with_shares(plain, data, drop) if self.proportional else plain
+        return with_shares(plain, data, np.delete(np.arange(data.size), drop)) if self.proportional else plain
 
     def _plain_release(self, data: Dataset, drop: tuple[int, ...]) -> Table:
         try:
@@ -171,11 +172,6 @@ def _matters(name: str, value: object, mondrian: Mondrian) -> bool:
     if name in ("infeasible", "proportional"):
         return value in ("error", True)
     return value is not None and name != "incremental"
-
-
-def _check_count(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InputError(f"mondrian: {name} = {value!r}; expected a whole number of at least 1")
 
 
 def _check_choice(name: str, value: object, known: tuple[str, ...]) -> None:

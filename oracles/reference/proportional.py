@@ -36,26 +36,23 @@ def proportional(original: pd.DataFrame, release: pd.DataFrame, schema: Schema) 
         raise InputError(
             f"the release has {table.rows} rows and the original {data.size}; expected the same people, row for row"
         )
-    return with_shares(table.selecting(schema.names), data).to_frame()
+    return with_shares(table.selecting(schema.names), data, np.arange(data.size)).to_frame().set_axis(release.index)
 
 
-def check_truth(oracle: str, name: str, value: object) -> None:
-    """Refuses an option that is neither true nor false."""
-    if not isinstance(value, bool):
-        raise InputError(f"{oracle}: {name} = {value!r}; expected true or false")
+def with_shares(table: Table, data: Dataset, records: Longs) -> Table:
+    """A release with the shares of its classes in the cells of quasi-identifiers; each row is of one record of D.
 
-
-def with_shares(table: Table, data: Dataset, drop: tuple[int, ...] = ()) -> Table:
-    """A release of the rows of D, in their order, with the shares of its classes in the cells of quasi-identifiers."""
-    quasi = len(data.schema.quasi)
-    released = [table.column(column.name) for column in data.schema.quasi]
+    `records` are their numbers.  # [rows]
+    """
+    quasi = [column.name for column in data.schema.quasi]
+    released = [table.column(name) for name in quasi]
     classes = joint_ranks([cells.codes + 1 for cells in released])
-    columns = [
-        _shared(cells, classes, np.delete(codes, drop), reading.domain)
-        for cells, codes, reading in zip(released, data.codes, data.readings, strict=False)
-    ]
-    others = [table.column(name) for name in data.schema.names[quasi:]]
-    return Table(data.schema.names, (*columns, *others), table.notes)
+    shared = {
+        name: _shared(cells, classes, codes[records], reading.domain)
+        for name, cells, codes, reading in zip(quasi, released, data.codes, data.readings, strict=False)
+    }
+    columns = tuple(shared.get(name, cells) for name, cells in zip(table.names, table.columns, strict=True))
+    return Table(table.names, columns, table.notes)
 
 
 def _shared(cells: Cells, classes: Longs, codes: Ints, domain: tuple[Raw, ...]) -> Cells:

@@ -12,7 +12,7 @@ import pytest
 
 import harness
 from harness.auditing.verify import recompile
-from oracles.reference import Greedy, Laplace, Mondrian
+from oracles.reference import Greedy, Identity, Laplace, Mondrian
 from tests.small_audits import QUASI, audit, table
 
 SCHEMA = json.loads(files("harness").joinpath("report.schema.json").read_text(encoding="utf-8"))
@@ -72,6 +72,18 @@ def test_an_adversary_that_reads_shares_is_joined_by_one_that_reads_the_plain_ta
     jsonschema.validate(report.plain, SCHEMA)
 
 
+@pytest.mark.parametrize("oracle", [Mondrian(k=5, proportional=True), Identity(proportional=True)])
+def test_an_audit_of_a_proportional_table_shows_what_the_shares_disclose_without_being_asked(oracle: Any) -> None:
+    report = audit(oracle, records=10)
+    names = [result["adversary"] for result in report.plain["results"]]
+    assert names == ["bernoulli on tf-tf", "bernoulli on proportional", "bernoulli on fill-parent"]
+    (compared,) = report.plain["proportional"]
+    if isinstance(oracle, Identity):  # shares of equal rows say what the rows say
+        assert compared["largest"] == compared["plain_largest"]
+    else:
+        assert compared["mean"] > compared["plain_mean"]
+
+
 def test_both_readers_may_be_named_and_are_not_doubled() -> None:
     pair = [{"encoder": "proportional"}, {"encoder": "fill-parent"}]
     report = audit(Mondrian(k=5, proportional=True), adversaries=pair, records=5)
@@ -81,7 +93,7 @@ def test_both_readers_may_be_named_and_are_not_doubled() -> None:
 
 @pytest.mark.parametrize("oracle", [Mondrian, Greedy])
 def test_whoever_reads_the_plain_cells_sees_the_plain_table(oracle: Any) -> None:
-    plain, shared = audit(oracle(k=5)), audit(oracle(k=5, proportional=True))
+    plain, shared = (audit(oracle(k=5, proportional=shares), encoder="tf-tf") for shares in (False, True))
     assert [one.distance for one in shared.findings] == [one.distance for one in plain.findings]
     assert any("shared out (proportional)" in note for note in shared.plain["notes"])
     assert shared.plain["proportional"] == []

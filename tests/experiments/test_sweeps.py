@@ -143,6 +143,35 @@ def test_an_infinite_parameter_and_a_random_anonymizer_have_their_row_and_figure
     assert "Share of persons at or below each distance" in page
 
 
+@pytest.mark.slow
+def test_cells_side_by_side_are_those_one_after_the_other(folder: Path) -> None:
+    """Two processes with a cell each, and a failing cell among them: the same bytes as in one process."""
+    path = sweep(folder, "[sweep]\noracle.options.k = [2, 99, 4]\n[oracle.options]\ninfeasible = 'error'\n")
+    rows(path, "in-turn", workers=1, tell=[].append)
+    told: list[str] = []
+    beside = rows(path, "beside", workers=2, tell=told.append)
+    assert [cell["status"] for cell in beside] == ["finished", "failed", "finished"]
+    assert told[0].startswith("cell k=99 failed: ")
+    for name in ("sweep.json", *(f"cells/{cell['cell']}/report.json" for cell in beside[::2])):
+        assert (folder / "beside" / name).read_bytes() == (folder / "in-turn" / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_a_sweep_that_is_killed_with_its_workers_at_work_goes_on_at_once(folder: Path) -> None:
+    table(400).to_csv(folder / "people.csv", index=False)
+    sweep(folder, "[sweep]\noracle.options.k = [2, 3, 4, 5]\n")
+    words = ("sweep", "sweep.toml", "--workers", "2", "--quiet", "--out")
+    running = start_harness(*words, "cut", cwd=folder)
+    try:
+        wait_until(lambda: sum(path.stat().st_size for path in folder.glob("cut/cells/*/journal.jsonl")) > 40_000)
+        os.kill(running.pid, signal.SIGKILL)
+        for out in ("cut", "whole"):
+            assert run_harness(*words, out, cwd=folder).returncode == 0
+    finally:
+        end(running)
+    assert (folder / "cut" / "sweep.json").read_bytes() == (folder / "whole" / "sweep.json").read_bytes()
+
+
 def test_a_mistake_in_any_cell_is_refused_before_the_first_question(folder: Path) -> None:
     path = sweep(folder, "[sweep]\nclaim.epsilon = [0.1, -1.0]\n")
     assert main(["sweep", str(path), "--out", str(folder / "out")]) == 2

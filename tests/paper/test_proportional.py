@@ -6,7 +6,7 @@ import pytest
 
 import harness
 from harness.vocabulary.schema import Schema
-from oracles.reference import Greedy, Mondrian, proportional
+from oracles.reference import Greedy, Identity, Mondrian, NoisyTable, proportional
 
 RACES = {"mammals": {
     "felidae": ["cat", "lion", "tiger"], "canine": ["dog", "wolf"], "cetaceans": ["dolphin", "whale"]
@@ -73,6 +73,15 @@ def test_the_greedy_algorithm_from_the_first_row_gives_the_optimum() -> None:
     assert set(release["race"]) == {"mammals"}
     assert harness.metrics(release, QUASI, "income", T)["lost_leaves"] == 6
     assert harness.metrics(T_ANO, QUASI, "income", T)["lost_leaves"] == pytest.approx(9.5, abs=1e-12)
+
+
+@pytest.mark.parametrize("oracle", [Identity(proportional=True), NoisyTable(float("inf"), proportional=True)])
+def test_rows_that_are_released_as_they_are_have_shares_of_one_value(oracle: Identity | NoisyTable) -> None:
+    release = oracle.anonymize(T, SCHEMA)
+    assert set(encoded(release, "proportional").ravel()) == {0, 1}
+    assert release["race"].tolist()[0].startswith('cat {"cat": ')
+    plain = release.assign(**{name: release[name].str.partition(" ")[0] for name in QUASI})
+    assert encoded(release, "proportional").tolist() == encoded(plain, "fill-parent").tolist()
 
 
 @pytest.mark.parametrize("oracle", [Greedy(k=3, proportional=True), Mondrian(k=3, proportional=True)])

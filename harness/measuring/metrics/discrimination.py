@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from harness.measuring.metrics.classes import Classes, Floats, printed_codes
@@ -33,7 +34,7 @@ def discrimination_rate(
     `value`: of one cell of `by`, or of a tuple with one cell for each column. `partition` maps every value of `of` to
     what an attacker takes it for.
     """
-    columns = [by] if isinstance(by, str) else list(by)
+    columns = [by] if isinstance(by, str) else _listed(by)
     cells, classes, counts = _counted(df, of, columns, partition)
     if value is None:
         return rate(counts)
@@ -53,11 +54,21 @@ def rates_of_values(
     return sorted(rates, key=lambda each: (-each["rate"], each["value"]))
 
 
+def _listed(by: Any) -> list[str]:
+    if not isinstance(by, Sequence | pd.Index):
+        raise InputError(f"by must name a column or list several, not {by!r:.80}")
+    return list(by)
+
+
 def _counted(
     df: pd.DataFrame, of: str, by: Sequence[str], partition: Mapping[Any, Hashable] | None
 ) -> tuple[list[Cells], Classes, Floats]:
     """The columns `by`, their classes, and how often each value of `of` occurs in each.  # counts [classes, values]"""
-    if not by:
+    if not isinstance(df, pd.DataFrame):
+        raise InputError(f"the table must be a DataFrame, not a {type(df).__name__}")
+    if not isinstance(partition, Mapping | None):
+        raise InputError(f"the partition must map every value of {of!r} to its group, not a {type(partition).__name__}")
+    if not len(by):
         raise InputError("by names no column; name at least one")
     for name in (of, *by):
         if name not in df.columns:
@@ -110,16 +121,22 @@ def _within(rate: float) -> float:
 
 def _row_with(cells: Sequence[Cells], columns: Sequence[str], value: Any) -> int:
     """The first row that shows this value."""
-    wanted = value if isinstance(value, tuple) else (value,)
+    wanted = value if isinstance(value, tuple | list) else (value,)
     if len(wanted) != len(columns):
         raise InputError(f"value has {len(wanted)} cells, but by names {len(columns)} columns; give one cell for each")
     rows = np.ones(len(cells[0].codes), dtype=bool)
     for name, column, cell in zip(columns, cells, wanted, strict=True):
-        texts = [cell_text(one) for one in column.palette.tolist()]
-        if cell_text(cell) not in texts:
-            hint = did_you_mean(cell_text(cell)[:80], texts[:50])
+        shows = _shows(column, cell_text(cell))
+        if not shows.any():
+            hint = did_you_mean(cell_text(cell)[:80], [cell_text(one) for one in column.palette.tolist()][:50])
             raise InputError(f"column {name!r}: no row shows {cell!r:.80}; {hint}")
-        rows &= column.codes == texts.index(cell_text(cell))
+        rows &= shows
     if not rows.any():
         raise InputError(f"no row shows {value!r:.80} together: the class is empty; name cells of one row")
     return int(np.argmax(rows))
+
+
+def _shows(column: Cells, text: str) -> npt.NDArray[np.bool_]:
+    """Whether each row shows this text.  # [rows]"""
+    alike = [cell_text(one) == text for one in column.palette.tolist()]
+    return np.array([*alike, text == ""], dtype=bool)[column.codes]  # a missing cell's -1 picks the last entry

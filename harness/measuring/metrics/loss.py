@@ -75,10 +75,11 @@ def _total(sums: Sequence[float | None]) -> float | None:
     return None if None in sums else float(sum(each for each in sums if each is not None))
 
 
-def untrue(columns: Sequence[CellIds | None], original: Sequence[npt.NDArray[np.int32]]) -> Plain | None:
-    """The share of cells, and of rows with such a cell, that do not cover the value their row has in the original."""
+def untrue(columns: Sequence[CellIds | None], original: Sequence[npt.NDArray[np.int32]]) -> Plain:
+    """The share of cells, and of rows with such a cell, that do not cover the value their row has in the original.
+
+    `original` has the positions of the values in their domains: quasi-identifiers first, in the order of the columns.
+    """
     read = [column for column in columns if column is not None]
-    if len(read) < len(columns):
-        return None
-    missed = np.stack([outside(column, codes) for column, codes in zip(read, original, strict=True)])
+    missed = np.stack([outside(column, codes) for column, codes in zip(read, original, strict=False)])
     return {"cells": float(missed.mean()), "rows": float(missed.any(axis=0).mean())}

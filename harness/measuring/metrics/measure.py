@@ -43,6 +43,8 @@ def metrics(
     """
     if not isinstance(df, pd.DataFrame):
         raise InputError(f"the release must be a DataFrame, not a {type(df).__name__}")
+    if original is not None and not isinstance(original, pd.DataFrame):
+        raise InputError(f"the original must be a DataFrame, not a {type(original).__name__}")
     only_named = not isinstance(quasi, Mapping) and all(isinstance(name, str) for name in quasi)
     columns = _named(quasi, original) if only_named else quasi
     schema = Schema(columns, sensitive, weight, suppressed=suppressed)  # type: ignore[arg-type]

@@ -80,6 +80,7 @@ class MeasuredRelease:
         )
         shows_nothing: Flags = np.logical_and.reduce(suppressed)
         names = [column.name for column in self.schema.quasi]
+        unmatched = [] if self.original is None else list(self._why_unmatched(self.original))
         return {
             "rows": self.table.rows,
             "classes": len(self.classes.sizes),
@@ -89,8 +90,8 @@ class MeasuredRelease:
             "t": worst_closeness([each["t"] for each in secrets.values()]),
             "secrets": secrets,
             **cell_losses(dict(zip(names, self.cells, strict=True)), self.classes),
-            "outside": self._untrue(),
-            "notes": list(self.notes),
+            "outside": None if self.original is None or unmatched else untrue(self.cells, self.original.codes),
+            "notes": [*self.notes, *(f"untrue cells are not looked for, because {reason}" for reason in unmatched)],
         }
 
     @property
@@ -112,23 +113,26 @@ class MeasuredRelease:
         together = rate(secret.released(self.classes))
         return {**secret_metrics(secret, self.classes), "discrimination_rate": {"by": by, "all": together}}
 
-    def _untrue(self) -> Plain | None:
-        """Cells outside their own printed range, where the rows of the release are those of the original in order."""
-        if self.original is None or not self._keeps_rows():
-            return None
-        return untrue(self.cells, self.original.codes[: len(self.schema.quasi)])
+    def _why_unmatched(self, original: Dataset) -> Iterator[str]:
+        """Why the rows of the release cannot be matched with those of the original; nothing where they can.
 
-    def _keeps_rows(self) -> bool:
-        """Whether the release has the rows of the original in their order: as many, with the same sensitive values.
-
-        Where all of them have one value, that would tell nothing about the order.
+        They can where the release has as many rows, with the same sensitive values in the same order.
         """
-        original = self.original
-        if original is None or self.table.rows != original.size or self.classes.weights is not None:
-            return False
         secrets = list(self.secrets())
-        same = (secret.original is not None and np.array_equal(secret.codes, secret.original) for secret in secrets)
-        return all(same) and any(len(np.unique(secret.codes)) > 1 for secret in secrets)
+        if self.classes.weights is not None:
+            yield "rows of the release stand for several people"
+        elif self.table.rows != original.size:
+            yield f"the release has {self.table.rows} rows and the original {original.size}"
+        elif not all(_is_in_order(secret) for secret in secrets):
+            yield "the sensitive values of the release are not those of the original in their order"
+        elif all(len(np.unique(secret.codes)) == 1 for secret in secrets):
+            yield "all sensitive values are equal, which tells nothing about the order of rows"
+        elif None in self.cells:
+            yield "the cells of a column cannot be read"
+
+
+def _is_in_order(secret: SecretColumn) -> bool:
+    return secret.original is not None and np.array_equal(secret.codes, secret.original)
 
 
 def _lexicons(schema: Schema, original: Dataset | None) -> Iterator[Lexicon | None]:

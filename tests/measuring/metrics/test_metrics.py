@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,16 @@ from hypothesis import strategies as st
 import harness
 from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.hierarchy import Hierarchy
-from oracles.reference import Greedy, Mondrian
+from oracles.reference import Greedy, Identity, Mondrian
 from tests.measuring.metrics import naive
 
 tables = st.lists(
     st.tuples(st.sampled_from("ab*"), st.sampled_from(["[1, 2]", "3"]), st.integers(1, 4)), min_size=1, max_size=25
 ).map(lambda rows: pd.DataFrame(rows, columns=["city", "age", "s"]))
 QUASI = ["city", "age"]
+UNTYPED: Any = SimpleNamespace(  # for calls that a type checker would refuse
+    metrics=harness.metrics, discrimination_rate=harness.discrimination_rate, Greedy=Greedy, Mondrian=Mondrian
+)
 
 
 def measured(frame: pd.DataFrame, **more: Any) -> dict[str, Any]:
@@ -152,8 +156,27 @@ def test_cells_outside_their_own_range_are_counted_where_rows_can_be_matched() -
     original = pd.DataFrame({"age": [20, 25, 30, 40], "s": list("xyxz")})
     release = pd.DataFrame({"age": ["[25, 30]", "[25, 30]", "[25, 30]", "[20, 40]"], "s": list("xyxz")})
     assert harness.metrics(release, {"age": "number"}, "s", original)["outside"] == {"cells": 0.25, "rows": 0.25}
-    shuffled = release.iloc[::-1]
-    assert harness.metrics(shuffled, {"age": "number"}, "s", original)["outside"] is None
+
+
+@pytest.mark.parametrize(
+    ("release", "reason"),
+    [
+        (pd.DataFrame({"age": ["25", "20"], "s": ["y", "x"]}), "not those of the original in their order"),
+        (pd.DataFrame({"age": ["20"], "s": ["x"]}), "the release has 1 rows and the original 2"),
+        (pd.DataFrame({"age": ["20", "25"], "s": ["x", "y"], "count": [1, 1]}), "stand for several people"),
+    ],
+)
+def test_where_rows_cannot_be_matched_with_the_original_it_is_said_why(release: pd.DataFrame, reason: str) -> None:
+    found = harness.metrics(release, {"age": "number"}, "s", pd.DataFrame({"age": [20, 25], "s": ["x", "y"]}))
+    assert found["outside"] is None
+    assert any(note.startswith("untrue cells are not looked for") and reason in note for note in found["notes"])
+
+
+def test_equal_sensitive_values_tell_nothing_about_the_order_of_rows() -> None:
+    frame = pd.DataFrame({"age": [20, 25], "s": ["x", "x"]})
+    found = harness.metrics(frame, {"age": "number"}, "s", frame)
+    assert found["outside"] is None
+    assert "all sensitive values are equal" in found["notes"][0]
 
 
 def test_rows_that_the_release_has_not_are_suppressed_and_cost_as_much_as_the_data() -> None:
@@ -227,12 +250,36 @@ def test_utility_is_that_of_a_cross_validated_classifier() -> None:
         (lambda frame: harness.discrimination_rate(frame, "s", ["q", "s"], "x"), "one cell for each"),
         (lambda frame: harness.discrimination_rate(frame, "s", "q", partition={"a": 1}), "does not say where"),
         (lambda frame: harness.discrimination_rate(frame[:0], "s", "q"), "no rows"),
+        (lambda frame: UNTYPED.discrimination_rate({"s": ["a"]}, "s", "q"), "must be a DataFrame, not a dict"),
+        (lambda frame: UNTYPED.discrimination_rate(frame, "s", None), "by must name a column"),
+        (lambda frame: UNTYPED.discrimination_rate(frame, "s", "q", partition=[["a"]]), "must map every value of 's'"),
+        (lambda frame: UNTYPED.metrics(frame, ["q"], "s", "data.csv"), "the original must be a DataFrame, not a str"),
+        (lambda frame: UNTYPED.Greedy(k=2).anonymize(frame, {"q": "category"}), "a Schema, not a DataFrame and a dict"),
     ],
 )  # fmt: skip
 def test_bad_input_is_named(call: Any, message: str) -> None:
     frame = pd.DataFrame({"q": list("xxyy"), "s": list("abac")})
     with pytest.raises(HarnessError, match=message):
         call(frame)
+
+
+def test_a_value_may_be_a_number_a_list_or_a_gap() -> None:
+    frame = pd.DataFrame({"q": [1, 1, None, 2], "r": list("aabb"), "s": list("xyxx")}, index=[7, 7, 1, 0])
+    weighted = 1 - 2 / 4 / entropy_of_two(3 / 4)
+    assert harness.discrimination_rate(frame, "s", "q", 1) == pytest.approx(weighted, abs=1e-12)
+    assert harness.discrimination_rate(frame, "s", ["q", "r"], [1, "a"]) == pytest.approx(weighted, abs=1e-12)
+    assert harness.discrimination_rate(frame, "s", "q", float("nan")) == 1
+
+
+def entropy_of_two(share: float) -> float:
+    """H of two values, in bits."""
+    return -share * math.log2(share) - (1 - share) * math.log2(1 - share)
+
+
+@pytest.mark.parametrize("oracle", [UNTYPED.Mondrian(k=np.int64(2)), UNTYPED.Greedy(k=np.int64(2)), Identity()])
+def test_a_released_frame_keeps_the_labels_of_its_rows(oracle: Any) -> None:
+    frame = pd.DataFrame({"age": [20, 21, 30, 31], "s": list("xyxy")}, index=[10, 20, 20, 40])
+    assert oracle.anonymize(frame, harness.Schema({"age": "number"}, "s")).index.tolist() == [10, 20, 20, 40]
 
 
 def test_a_release_with_other_columns_is_the_users_error() -> None:
