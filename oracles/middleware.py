@@ -176,7 +176,7 @@ class Paced(Wrapper):
 class Breaker(Wrapper):
     """After `failures` failed asks in a row no more are sent, so that an audit of a dead server ends soon."""
 
-    def __init__(self, inner: Oracle, failures: int) -> None:
+    def __init__(self, inner: Oracle, failures: int = 10) -> None:
         self.inner, self.failures = inner, _count("failures", failures)
         self._lock = threading.Lock()
         self._row = 0
