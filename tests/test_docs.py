@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import harness
+import harness.testing
 import oracles
 from harness.analysis.sweep_file import read_sweep
 from harness.auditing.config import OPTIONS, build, read_toml
@@ -239,7 +240,7 @@ def test_the_python_snippets_of_a_page_run_and_print_what_it_quotes(
         exec(compile(block, f"<{named(page)}>", "exec"), given)  # no file: a page is no source
     for name, test in list(given.items()):
         if name.startswith("test_"):
-            fixtures = {"audit": harness.audit}
+            fixtures = {"audit": harness.audit, "check_laws": harness.testing.check}
             test(**{argument: fixtures[argument] for argument in inspect.signature(test).parameters})
     printed = capsys.readouterr().out.splitlines()
     for quoted in blocks(page, ""):
