@@ -164,7 +164,7 @@ def test_parameters_of_our_own_oracles_are_part_of_the_identity() -> None:
 
 def test_an_audit_that_stopped_before_the_first_person_does_not_go_on_with_another_oracle(tmp_path: Path) -> None:
     asked: list[int] = []
-    repaired = False
+    repaired: list[bool] = []
 
     def replaced(data: pd.DataFrame) -> pd.DataFrame:
         asked.append(len(data))
@@ -174,7 +174,7 @@ def test_an_audit_that_stopped_before_the_first_person_does_not_go_on_with_anoth
 
     with pytest.raises(harness.OracleError, match="down"):
         audit(replaced, out=tmp_path)
-    repaired = True
+    repaired.append(True)
     assert '"examined":' not in (tmp_path / "journal.jsonl").read_text()
     with pytest.raises(harness.OracleError, match="not the same oracle any more"):
         audit(replaced, out=tmp_path)
