@@ -36,13 +36,13 @@ def require_few(failed: Mapping[int, Failed], measured: bool, most: int | None) 
         raise OracleError(
             f"{_counted(len(failed), 'person')} could not be measured ({reasons_in_words(failed.values())}), and "
             f"max_failures = {most} allows no more; {KEPT}: correct the cause and run it with --retry-failed, or raise "
-            "--max-failures"
+            f"--max-failures. The first failure: {_first(failed).detail}"
         )
     if most is None and not measured and len(failed) >= NOBODY_OF:
         raise OracleError(
             f"f answers f(D), but none of the first {len(failed)} persons could be measured "
             f"({reasons_in_words(failed.values())}); correct the cause and run it with --retry-failed, or let it go on "
-            "with --max-failures and the number of persons that may fail"
+            f"with --max-failures and the number of persons that may fail. The first failure: {_first(failed).detail}"
         )
 
 
@@ -53,6 +53,10 @@ def oracle_down(waiting: Iterable[Failed], error: OracleError) -> OracleError:
         f"{_counted(len(failed), 'question')} in a row failed ({reasons_in_words(failed)}), and f(D) is not answered "
         f"any more either: {error}; {KEPT}, and the same command asks these again"
     )
+
+
+def _first(failed: Mapping[int, Failed]) -> Failed:
+    return next(iter(failed.values()))
 
 
 def _counted(number: int, word: str) -> str:
