@@ -33,7 +33,6 @@ from harness.auditing.state import AuditState
 from harness.executors import choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
-from harness.measuring.encoding import PROPORTIONAL
 from harness.measuring.one_thread import environment_of_one_thread
 from harness.measuring.privacy_claim import PrivacyClaim
 from harness.measuring.specification import unidentified
@@ -100,8 +99,7 @@ def audit(
     single = {"encoder": encoder, "model": model, "prior": prior}
     single = {name: part for name, part in single.items() if part is not None}
     dataset = _dataset(data, quasi, sensitive, missing, weight, person, suppressed)
-    shows_shares = getattr(anonymizer, PROPORTIONAL, None) is True  # as of our own oracles
-    declared = choose_adversaries(adversaries, single, panel, shows_shares=shows_shares)
+    declared = choose_adversaries(adversaries, single, panel)
     plan = Plan(
         data=dataset,
         claim=Claim(epsilon, delta, confidence),

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import harness
+from harness.auditing.config import choose_adversaries
 from harness.auditing.verify import recompile
 from oracles.reference import Greedy, Identity, Laplace, Mondrian
 from tests.small_audits import QUASI, audit, table
@@ -73,8 +74,8 @@ def test_an_adversary_that_reads_shares_is_joined_by_one_that_reads_the_plain_ta
 
 
 @pytest.mark.parametrize("oracle", [Mondrian(k=5, proportional=True), Identity(proportional=True)])
-def test_an_audit_of_a_proportional_table_shows_what_the_shares_disclose_without_being_asked(oracle: Any) -> None:
-    report = audit(oracle, records=10)
+def test_an_audit_file_with_proportional_tables_shows_what_the_shares_disclose_without_being_asked(oracle: Any) -> None:
+    report = audit(oracle, records=10, adversaries=choose_adversaries(None, {}, None, shows_shares=True))
     names = [result["adversary"] for result in report.plain["results"]]
     assert names == ["bernoulli on tf-tf", "bernoulli on proportional", "bernoulli on fill-parent"]
     (compared,) = report.plain["proportional"]
