@@ -1,6 +1,7 @@
-"""What all tests share: an environment without proxies, and examples that may take their time."""
+"""What all tests share: an environment without proxies, signals as usual, and examples that may take their time."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -9,6 +10,7 @@ PROXIES = ("http_proxy", "https_proxy", "all_proxy", "grpc_proxy", "no_proxy")
 
 def pytest_configure() -> None:
     _forget_proxies()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup, and so by what the tests start
     # On a busy machine an example of a millisecond takes a second now and then, and nothing is wrong with it.
     settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("any machine")

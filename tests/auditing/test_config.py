@@ -116,6 +116,7 @@ def test_every_option_of_the_table_is_a_keyword_of_the_call_unless_it_is_the_fil
     assert {option.name for option in OPTIONS if not option.in_file_only} <= keywords
     assert keywords - {option.name for option in OPTIONS} == {
         "anonymizer", "data", "adversaries", "out", "progress", "reveal",
+        "timeout", "max_failures", "retry_failed", "evidence",
     }  # fmt: skip
 
 

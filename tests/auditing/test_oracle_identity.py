@@ -109,7 +109,7 @@ def test_a_redefined_function_of_the_same_name_is_another_anonymizer(tmp_path: P
         return function
 
     audit(define(3), out=tmp_path)
-    with pytest.raises(harness.JournalError, match="oracle"):
+    with pytest.raises(harness.JournalError, match="the code or the parameters of the anonymizer"):
         audit(define(5), out=tmp_path)
     audit(define(3), out=tmp_path)
 
