@@ -1,6 +1,7 @@
 """More boxes that lie, beside those of test_accusations: none gets a confident wrong verdict; honest boxes no note."""
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ def any_illnesses(seed: int, rows: int = 10) -> pd.DataFrame:
     return pd.DataFrame({"age": "*", "sex": "*", "ill": ill})
 
 
-class Box:
+class Box(ABC):
     """Remembers the first table, which is D, and how often it was asked about each."""
 
     card = Card("box", randomized=False)
@@ -46,10 +47,12 @@ class Box:
             self.asked[name] = self.asked.get(name, 0) + 1
             yield Table.from_frame(self.release(frame, name, ask.seed + draw))
 
+    @abstractmethod
     def release(self, frame: pd.DataFrame, name: str, seed: int) -> pd.DataFrame:
-        raise NotImplementedError
+        """What it releases of a table of this digest."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self.asked.clear()
 
 
 class HonestOnce(Box):
