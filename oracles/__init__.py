@@ -16,11 +16,12 @@ from harness.vocabulary.durations import seconds_in
 from harness.vocabulary.errors import InputError, did_you_mean, nearest
 from harness.vocabulary.loading import find_object, is_importable_name
 from harness.vocabulary.oracle import Card, Oracle
+from oracles.addresses import check_characters, shown_address, without_secrets
 
 if TYPE_CHECKING:
     from oracles.clients.isolated import ChildSettings
 
-__all__ = ["as_oracle", "open", "open_with", "options_beside", "options_of_identity"]
+__all__ = ["as_oracle", "open", "open_with", "options_beside", "source_of"]
 
 Opener = Callable[[str, dict[str, Any]], Oracle]
 
@@ -70,13 +71,14 @@ def open(address: str, **options: Any) -> Oracle:
 
 def open_with(address: str, options: dict[str, Any], settings: ChildSettings | None = None) -> Oracle:
     """The same; `settings` say where a `python:` anonymizer prints to, and in which environment it computes."""
+    check_characters(address, options)
     transport, rest = _transport(address), address.partition(":")[2]
     if transport is _PYTHON:
         return _isolated(rest, options, settings)
     rest = address if transport.whole else rest
     if not transport.wrapped:
         return transport.opens(rest, options)
-    return _wrapped(transport.opens, address, rest, options)
+    return _wrapped(transport.opens, shown_address(address), rest, options)
 
 
 def options_beside(folder: Path, address: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,9 +90,9 @@ def options_beside(folder: Path, address: str, options: Mapping[str, Any]) -> di
     return {**place, **options, **files}
 
 
-def options_of_identity(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that tell one oracle from another, for the journal of an audit."""
-    return {name: value for name, value in options.items() if name not in MANNERS}
+def source_of(address: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells one oracle from another, for the journal of an audit; what may be secret in it is a `Secret`."""
+    return without_secrets(address, {name: value for name, value in options.items() if name not in MANNERS})
 
 
 def _transport(address: str) -> Transport:
@@ -101,7 +103,7 @@ def _transport(address: str) -> Transport:
     if not colon or scheme not in plugins:
         known = did_you_mean(scheme if colon else "", [*SCHEMES, *plugins])
         form = "" if colon else "; expected one such as python:module:function or https://host"
-        raise InputError(f"oracle address {address!r} has no known scheme{form}; {known}")
+        raise InputError(f"oracle address {shown_address(address)!r} has no known scheme{form}; {known}")
     plugin = plugins[scheme].load()
     return plugin if isinstance(plugin, Transport) else Transport(plugin)
 
@@ -118,9 +120,19 @@ def _wrapped(make: Opener, address: str, rest: str, options: dict[str, Any]) -> 
     _check_timeout(address, own.get("timeout", 1))
     attempts = 4 if chosen["attempts"] is None else chosen["attempts"]
     patience = PATIENCE if chosen["patience"] is None else seconds_in(chosen["patience"], f"{address}: patience")
-    oracle = open_with_retries(lambda: make(rest, dict(own)), attempts)
+    oracle = open_with_retries(lambda: _discreet(make, rest, own), attempts)
     oracle = Retrying(Paced(oracle, chosen["per_second"], chosen["concurrency"]), attempts, patience=patience)
     return Counting(oracle if chosen["record"] is None else Recording(oracle, chosen["record"]))
+
+
+def _discreet(make: Opener, rest: str, options: Mapping[str, Any]) -> Oracle:
+    """The oracle, whose errors do not quote what is secret in its options."""
+    from oracles.redacting import Redacting, redacted, secrets_in
+
+    secrets = secrets_in(options)
+    with redacted(secrets):
+        oracle = make(rest, dict(options))
+    return Redacting(oracle, secrets) if secrets else oracle
 
 
 def _check_timeout(address: str, timeout: Any) -> None:
@@ -241,7 +253,7 @@ def _command(rest: str, options: dict[str, Any]) -> Oracle:
 
     given = {"command": rest, **options}
     kind = PersistentCommand if given.pop("frames", False) else Command
-    return _constructed(kind, given, f"cmd:{rest}")
+    return _constructed(kind, given, shown_address(f"cmd:{rest}"))
 
 
 def _web(rest: str, options: dict[str, Any]) -> Oracle:
@@ -254,14 +266,14 @@ def _web(rest: str, options: dict[str, Any]) -> Oracle:
     known = {*inspect.signature(kind).parameters, *inspect.signature(Web).parameters} - {"address", "base", "web"}
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
-        raise InputError(f"{rest}: unknown option {unknown!r}; {did_you_mean(unknown, known)}")
-    return _constructed(kind, {"address": rest, **options}, rest)
+        raise InputError(f"{shown_address(rest)}: unknown option {unknown!r}; {did_you_mean(unknown, known)}")
+    return _constructed(kind, {"address": rest, **options}, shown_address(rest))
 
 
 def _grpc(rest: str, options: dict[str, Any]) -> Oracle:
     from oracles.clients.grpc import GrpcOracle
 
-    return _constructed(GrpcOracle, {"address": rest, **options}, rest)
+    return _constructed(GrpcOracle, {"address": rest, **options}, shown_address(rest))
 
 
 def _constructed(kind: type, options: dict[str, Any], address: str) -> Oracle:

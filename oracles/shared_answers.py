@@ -19,7 +19,8 @@ from harness.vocabulary.oracle import Ask, Oracle, Release
 from oracles.middleware import Wrapper
 from oracles.recording import Keys
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import MOST_BYTES, assembled, frame, parts, read_frame
+from oracles.wire.answers import assembled, parts
+from oracles.wire.messages import MOST_BYTES, frame, read_frame
 
 MOST_KEPT = 2 * 2**30  # bytes that one process keeps; further answers are asked for again
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.vocabulary.errors import ReleaseError
+from harness.vocabulary.errors import InputError, ReleaseError
 
 SHOWN = 120  # characters of an untrusted text that an error quotes
 SAID = 500  # of a message that was meant to be read
@@ -16,6 +16,7 @@ LONGEST_NAME = 200
 MOST_NOTES = 10  # about one release
 LONGEST_COLUMN_NAME = 1000
 MOST_COLUMNS = 5000  # to find a name that stands twice takes their square
+ROWS_PER_ROW, FEW_ROWS = 10, 100_000  # released rows that are read for each row that was sent, and in any case
 LONGEST_PAUSE = 3600.0  # seconds to come back after that are believed
 TOKEN_HINT = "give the token's environment variable as the option token_env"
 
@@ -49,6 +50,24 @@ def readable_notes(notes: Sequence[str]) -> tuple[str, ...]:
 
 def _escaped(text: str) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def most_rows(sent: int, declared: int | None) -> int:
+    """How many rows a release of a table with so many rows may have; `declared` is what the auditor says it may."""
+    return max(FEW_ROWS, ROWS_PER_ROW * sent) if declared is None else declared
+
+
+def checked_most_rows(declared: Any) -> int | None:
+    """The option max_rows, if it is one."""
+    if declared is not None and (type(declared) is not int or declared < 1):
+        raise InputError(f"max_rows must be a whole number of at least 1, not {declared!r:.80}")
+    return declared if isinstance(declared, int) else None
+
+
+def require_few_rows(rows: int, most: int) -> None:
+    """To read a release of millions of rows takes minutes, however few were sent."""
+    if rows > most:
+        raise ReleaseError(f"the release has more than {most} rows; raise the option max_rows if that is right")
 
 
 def checked_name(text: str, what: str) -> str:

@@ -272,6 +272,18 @@ class Dataset:
             joint = joint * len(reading.domain) + codes
         return joint
 
+    @property
+    def sensitive_columns(self) -> tuple[npt.NDArray[np.int32], ...]:
+        """Each record's position in the domain of each sensitive column."""
+        return self.codes[len(self.schema.quasi) :]
+
+    @cached_property
+    def sensitive_counts(self) -> tuple[npt.NDArray[np.intp], ...]:
+        """How many records have each value of each sensitive column."""
+        domains = (reading.domain for reading in self.readings[len(self.schema.quasi) :])
+        columns = zip(self.sensitive_columns, domains, strict=True)
+        return tuple(np.bincount(codes, minlength=len(domain)) for codes, domain in columns)
+
     def without(self, rows: Sequence[int]) -> Dataset:
         """D⁻ⁱ as a table of its own; the domains stay those of D, which are public."""
         codes = tuple(np.delete(codes, rows) for codes in self.codes)

@@ -324,6 +324,13 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "Make room and run the same command again: it goes on where it stopped.",
     ),
     ErrorCode(
+        "E404", "Shards of an audit do not fit together", JournalError, ("harness.auditing.merge",),
+        "A folder holds a shard of another audit, persons of another shard, or answers that contradict those of the "
+        "other shards; or a merge of other shards is in the --out folder.",
+        "Give the folders of all shards of one audit, each once. Where f answered the shards differently, audit it "
+        "without shards: it is not deterministic, or not the same everywhere.",
+    ),
+    ErrorCode(
         "E500", "Worker processes were lost", WorkerError, ANYWHERE,
         "A worker process ended, the scheduler of a cluster is gone, or no worker joined it.",
         "What was measured is kept; the same command continues. A worker that ends again and again may lack memory: "

@@ -55,7 +55,7 @@ class Lexicon:
         """The lexicon's number of each cell of the palette; cells never seen are read now."""
         palette = cells.palette.tolist()
         try:
-            return np.array([self._ids[cell] for cell in palette], dtype=np.int64)
+            return np.fromiter(map(self._ids.__getitem__, palette), np.int64, len(palette))
         except KeyError:
             with self._lock:
                 return np.array(self._learn(palette, cells), dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,11 +23,17 @@ def open_private(path: Path, flags: int) -> int:
 
 def write_private(path: Path, content: bytes) -> None:
     """Write a file completely or not at all, so that a reader never sees half of it. Raises OSError."""
+    write_private_blocks(path, [content])
+
+
+def write_private_blocks(path: Path, blocks: Iterable[bytes]) -> None:
+    """The same from parts that need not be in memory together."""
     partial = path.with_name(path.name + ".partial")
     try:
         with open(open_private(partial, os.O_WRONLY | os.O_TRUNC), "wb") as file:
             os.fchmod(file.fileno(), OWNER_ONLY)  # what a killed process left may be more open
-            file.write(content)
+            for block in blocks:
+                file.write(block)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)

@@ -46,11 +46,11 @@ class Cells:
             return np.append(self.palette, [None])[self.codes]
         return np.append(self.palette.astype(np.float64), np.nan)[self.codes]
 
-    def series(self) -> pd.Series[Any]:
-        """The same as a pandas Series; text is given its dtype once per distinct cell, not once per row."""
+    def array(self) -> Any:
+        """The same with the dtype that pandas gives such a column; text gets it once per distinct cell, not per row."""
         if self.palette.dtype != object or len(self.palette) == 0 or (self.codes < 0).any():
-            return pd.Series(self.values())
-        return pd.Series(pd.Series(self.palette).array.take(self.codes))
+            return self.values()
+        return pd.Series(self.palette).array.take(self.codes)
 
     def without(self, rows: Sequence[int]) -> Cells:
         return Cells(self.palette, np.delete(self.codes, rows))
@@ -112,7 +112,8 @@ class Table:
 
     def to_frame(self) -> pd.DataFrame:
         """A fresh DataFrame that its receiver may change or empty as it likes."""
-        return pd.DataFrame({name: cells.series() for name, cells in zip(self.names, self.columns, strict=True)})
+        arrays = {name: cells.array() for name, cells in zip(self.names, self.columns, strict=True)}
+        return pd.DataFrame(arrays, copy=False)  # they were made for it
 
     @property
     def rows(self) -> int:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import selectors
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,14 +26,18 @@ from harness.vocabulary.errors import (
 )
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.table import Table
-from oracles.untrusted import last_words
+from oracles.addresses import program_name, without_secrets
+from oracles.asker import require_asker
+from oracles.clients.credentials import checked_texts
+from oracles.process_marks import ProcessMarks, marked
+from oracles.temporary_files import root_folder, temporary_folder, write_input
+from oracles.untrusted import checked_most_rows, last_words, most_rows
 from oracles.wire.csv_text import checked_delimiter, from_csv, to_csv
 
 TICK = 0.05  # seconds between looks at what no file descriptor tells: an exit, the size of {output}
 LAST_WORDS = 4_000  # bytes of standard error that are kept
 PIECE = 1 << 16
 CSV_BYTES = 16 << 20  # of a release: read, it may take thirty times as much
-SCRIPT = re.compile(r"\w[\w.-]*\.(py|r|R|jl|js|mjs|ts|sh|pl|rb|php|jar|lua|m|exe)")  # a file that programs run
 PLACES = ("{input}", "{output}", "{seed}")
 LIMITED = (  # sets its own limit, then becomes the command: safe with threads, where preexec_fn is not
     "import os, resource, sys; size = int(sys.argv[1]); "
@@ -58,6 +60,7 @@ class Command:
         columns: Sequence[str] = (),  # names of the columns of a release that has no header
         timeout: float = 60.0,  # seconds that one run may take
         max_reply_bytes: int = CSV_BYTES,  # largest release that is accepted, in bytes
+        max_rows: int | None = None,  # rows of a release that are read (None: 10 per row sent, at least 100,000)
         memory: int | None = None,  # bytes of address space that the command gets (None: no limit)
         env: Mapping[str, str] | None = None,  # environment variables to add
         cwd: str | None = None,  # folder to run in (that of the audit.toml, or the current one)
@@ -66,13 +69,14 @@ class Command:
     ) -> None:
         self._recipe = (command, {
             "delimiter": delimiter, "columns": columns, "timeout": timeout, "max_reply_bytes": max_reply_bytes,
-            "memory": memory, "env": env, "cwd": cwd, "randomized": randomized, "name": name,
+            "max_rows": max_rows, "memory": memory, "env": env, "cwd": cwd, "randomized": randomized, "name": name,
         })  # fmt: skip
         self.argv, self.cwd = argv_of(command, cwd), cwd
         self.delimiter, self.columns = checked_delimiter(delimiter), tuple(columns)
         self.timeout, self.max_reply_bytes = timeout, max_reply_bytes
+        self.max_rows = checked_most_rows(max_rows)
         self._argv = limited(self.argv, memory)
-        self.env = {name: str(value) for name, value in (env or {}).items()}
+        self.env = checked_texts(env or {}, "env")
         seedable = any("{seed}" in word for word in self.argv)
         if randomized is None and seedable:  # else two equal questions, having equal seeds, would prove nothing
             randomized = True
@@ -81,44 +85,57 @@ class Command:
         )
         self._running: set[Running] = set()
         self._lock = threading.Lock()
+        self._closed = False
+        self._marks = ProcessMarks(root_folder().name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe
 
+    def spec(self) -> dict[str, Any]:
+        """What tells this oracle from another; what may be secret in it is a `Secret`."""
+        command, options = self._recipe
+        return without_secrets("cmd:", {"command": command, **options})
+
     def answer(self, ask: Ask) -> Iterator[Table]:
         text = to_csv(ask.table)
         for seed in ask.seeds():
-            yield self._release(text, ask.table.names, seed)
+            yield self._release(text, ask.table, seed)
 
     def close(self) -> None:
-        """Ends every command that other threads still wait for."""
+        """Ends every command that other threads still wait for, and what they left behind; none starts any more."""
         with self._lock:
+            self._closed = True
             for running in self._running:
                 running.kill()
+        self._marks.end_all()
 
-    def _release(self, text: bytes, names: Sequence[str], seed: int) -> Table:
-        with tempfile.TemporaryDirectory(prefix="harness-") as folder:
+    def _release(self, text: bytes, table: Table, seed: int) -> Table:
+        until = time.monotonic() + self.timeout
+        with temporary_folder() as folder:
             files = {"{input}": str(Path(folder, "input.csv")), "{output}": str(Path(folder, "output.csv"))}
             argv = [_filled(word, {**files, "{seed}": str(seed)}) for word in self._argv]
             output = Path(files["{output}"]) if self._mentions("{output}") else None
             if self._mentions("{input}"):
-                Path(files["{input}"]).write_bytes(text)
+                write_input(Path(files["{input}"]), text)
             printed = self._run(argv, b"" if self._mentions("{input}") else text, output)
             reply = printed if output is None else self._written(output)
         if not reply.strip():
             where = "on standard output" if output is None else "to {output}"
             raise ReleaseError(f"the command wrote nothing {where}; expected a CSV table with a header")
-        return from_csv(reply, names, delimiter=self.delimiter, columns=self.columns)
+        most = most_rows(table.rows, self.max_rows)
+        return from_csv(reply, table.names, delimiter=self.delimiter, columns=self.columns, most=most, until=until)
 
     def _mentions(self, place: str) -> bool:
         return any(place in word for word in self.argv)
 
     def _run(self, argv: Sequence[str], given: bytes, output: Path | None) -> bytes:
         """What the command printed, once it has ended well within its limits."""
-        running = Running(argv, given, {**os.environ, **self.env}, self.cwd)
-        with self._lock:
+        with self._lock:  # started and known at once: `close` may come when the command runs and Popen has not returned
+            running = Running(argv, given, {**os.environ, **self.env}, self.cwd, self._marks)
             self._running.add(running)
         try:
+            if self._closed:
+                raise OracleError(f"{self.card.name} was closed")
             return running.printed(self.timeout, self.max_reply_bytes, output)
         finally:
             with self._lock:
@@ -138,25 +155,13 @@ def argv_of(command: str | Sequence[str], cwd: str | None = None) -> list[str]:
     try:
         words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
     except ValueError as error:
-        raise InputError(f"cmd:{command} cannot be split into words: {error}") from None
+        raise InputError(f"cmd: the command cannot be split into words: {error}") from None
     if not words:
         raise InputError('cmd: names no command; expected one as in "cmd:python anonymize.py" or command = ["…"]')
     # A program named with a path is looked for where the command will run, others on the PATH.
     if shutil.which(str(Path(cwd or "", words[0])) if "/" in words[0] else words[0]) is None:
         raise InputError(f"cmd:{words[0]}: no such program; give its path, or the name of a program on the PATH")
     return words
-
-
-def program_name(argv: Sequence[str]) -> str:
-    """How outputs call a command: its program, and the script or module that it runs.
-
-    No other word is shown: options and their values may be secret.
-    """
-    words, program = list(argv[1:]), Path(argv[0]).name
-    if program.startswith("python") and "-m" in words[:-1]:
-        return f"{program} -m {words[words.index('-m') + 1]}"
-    script = next((name for name in (Path(word).name for word in words) if SCRIPT.fullmatch(name)), None)
-    return program if script is None else f"{program} {script}"
 
 
 def limited(argv: Sequence[str], memory: int | None) -> list[str]:
@@ -181,15 +186,22 @@ def _too_long(most: int) -> ReleaseError:
 
 
 class Running:
-    """One process in a session of its own, whose every member ends with it."""
+    """One process in a session of its own, whose every member ends with it, and whoever left that session."""
 
-    def __init__(self, argv: Sequence[str], given: bytes, env: Mapping[str, str], cwd: str | None = None) -> None:
+    def __init__(
+        self, argv: Sequence[str], given: bytes, env: Mapping[str, str], cwd: str | None, marks: ProcessMarks
+    ) -> None:
         pipe = subprocess.PIPE
+        self._marks, self._mark, self._succeeded = marks, marks.begin(), False
+        env = marked(env, self._mark)
         try:
             self.process = subprocess.Popen(
                 argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd, start_new_session=True, bufsize=0
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            marks.finish(self._mark)
+            if isinstance(error, ValueError):  # such as = in the name of a variable
+                raise InputError(f"the command cannot be started: {error}; see the option env") from None
             raise AwayError(f"the command cannot be started: {error.strerror or error}") from None
         self._given = memoryview(given)
         self._printed = bytearray()
@@ -202,6 +214,7 @@ class Running:
         with selectors.DefaultSelector() as selector:
             self._register(selector)
             while not self._over():
+                require_asker()
                 if time.monotonic() > deadline:
                     words = f"the command did not end within {timeout:g} s{last_words(self._words)}"
                     raise OracleError(words, reason=NO_ANSWER_IN_TIME)
@@ -212,6 +225,7 @@ class Running:
             self.end()  # children that it left behind let go of the pipes now
             self._drain(selector, most)
         self._require_success()
+        self._succeeded = True
         return bytes(self._printed)
 
     def _register(self, selector: selectors.BaseSelector) -> None:
@@ -283,8 +297,9 @@ class Running:
             self.process.wait()
 
     def release(self) -> None:
-        """Ends it and closes its pipes."""
+        """Ends it, closes its pipes, and ends what it left behind."""
         self.end()
+        self._marks.finish(self._mark, failed=not self._succeeded)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()

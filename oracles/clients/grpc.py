@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,12 +15,18 @@ from google.protobuf.message import Message
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import NO_ANSWER_IN_TIME, REPLY_LOST, AwayError, InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Release
+from oracles.addresses import shown_address, without_secrets
+from oracles.clients.credentials import check_certificates, read_token
+from oracles.clients.tls_faults import Connection, find_fault
 from oracles.clients.upload import Sender
 from oracles.untrusted import SAID, quoted
-from oracles.wire import messages
+from oracles.wire import answers, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import Description, Question, Refused
+from oracles.wire.messages import Description, Refused
+from oracles.wire.questions import Question
 
+SCHEMES: Final = ("grpc://", "grpcs://")
+NOT_STARTED: Final = "Connection refused"  # in this library's words: nobody listens there
 SERVICE: Final = "/oracle.v1.Oracle/"
 PROBLEM: Final = "oracle-problem-bin"  # the trailer that holds a serialised Problem
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
@@ -59,19 +64,24 @@ class GrpcOracle:
         server_name: str | None = None,  # name in the server's certificate, where it is not the host's
         timeout: float = 300.0,  # seconds to wait for one answer, without what the asker does between its releases
         max_reply_bytes: int = messages.MOST_BYTES,  # largest release that is accepted, in bytes
+        max_rows: int | None = None,  # rows of a release that are read (None: 10 per row sent, at least 100,000)
     ) -> None:
         self._recipe = (address, {
             "token_env": token_env, "ca": ca, "cert": cert, "key": key, "server_name": server_name,
-            "timeout": timeout, "max_reply_bytes": max_reply_bytes,
+            "timeout": timeout, "max_reply_bytes": max_reply_bytes, "max_rows": max_rows,
         })  # fmt: skip
         self.address, self.timeout, self.max_reply_bytes = address, timeout, max_reply_bytes
         target, secure = _target(address)
         self._metadata = _metadata(token_env, address, secure)
         self._counting = threading.Lock()
         self._sent = self._received = 0
+        parts = urlsplit(address)
+        self._connection = Connection(
+            str(parts.hostname), parts.port or 0, secure, SCHEMES, ca=ca, cert=cert, key=key, server_name=server_name
+        )
         self._channel = _channel(target, secure, _files(secure, ca, cert, key), server_name)
         try:
-            self._sender = Sender(self, self._describe())
+            self._sender = Sender(self, self._describe(), max_rows)
         except OracleError:
             self._channel.close()
             raise
@@ -79,6 +89,10 @@ class GrpcOracle:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe
+
+    def spec(self) -> dict[str, Any]:
+        """What tells this oracle from another; what may be secret in it is a `Secret`."""
+        return without_secrets(*self._recipe)
 
     @property
     def traffic(self) -> tuple[int, int]:
@@ -95,7 +109,11 @@ class GrpcOracle:
         call = self._channel.unary_unary(SERVICE + "Describe", self._out, self._into(pb.DescribeReply))
         seconds = min(self.timeout, messages.DESCRIBE_SECONDS)
         request = messages.describe_request()
-        reply = self._called(lambda: call(request, timeout=seconds, metadata=self._metadata), seconds)
+        try:
+            reply = self._called(lambda: call(request, timeout=seconds, metadata=self._metadata), seconds)
+        except OracleError as error:
+            fault = find_fault(self._connection) if error.retryable and NOT_STARTED not in str(error) else None
+            raise (error if fault is None else OracleError(f"{self.address}: {fault}")) from None
         try:
             return messages.unpack_description(reply)
         except ReleaseError as error:
@@ -111,13 +129,14 @@ class GrpcOracle:
         return kept.digest
 
     def ask(self, question: Question) -> Iterator[Release]:
-        request = messages.sized(messages.pack_question(question), self._sender.description.request_bytes)
+        request = questions.sized(questions.pack_question(question), self._sender.description.request_bytes)
         most = 1 if self.card.releases == "predictions" else question.draws
-        yield from messages.assembled(self._parts(request), most, self.max_reply_bytes)
+        body = request.SerializeToString()
+        yield from answers.assembled(self._parts(body), most, self.max_reply_bytes, messages.digest_of(body))
 
-    def _parts(self, request: pb.AnswerRequest) -> Iterator[pb.Part]:
+    def _parts(self, request: bytes) -> Iterator[pb.Part]:
         """The pieces of an answer; only the waiting for them counts against the timeout."""
-        open_call = self._channel.unary_stream(SERVICE + "Answer", self._out, self._into(pb.Part))
+        open_call = self._channel.unary_stream(SERVICE + "Answer", self._counted, self._into(pb.Part))
         call: Any = open_call(request, metadata=self._metadata)
         left = self.timeout
         try:
@@ -132,7 +151,9 @@ class GrpcOracle:
             call.cancel()
 
     def _out(self, message: Message) -> bytes:
-        data = message.SerializeToString()
+        return self._counted(message.SerializeToString())
+
+    def _counted(self, data: bytes) -> bytes:
         with self._counting:
             self._sent += len(data)
         return data
@@ -211,13 +232,6 @@ def _translated(error: Any, timeout: float, address: str) -> OracleError:
         return ReleaseError(f"{address}: {details}; a release must come in parts below a megabyte")
     if code is grpc.StatusCode.INTERNAL and "deserializing" in text:  # in this library's words
         return ReleaseError(f"{address} sent a message that cannot be read")
-    if code is grpc.StatusCode.UNAVAILABLE and "WRONG_VERSION" in text:
-        return OracleError(f"{address}: the server does not speak TLS; if that is right, write grpc:// instead")
-    if code is grpc.StatusCode.UNAVAILABLE and any(word in text.lower() for word in ("handshake", "certificate")):
-        hint = "see the options ca, cert, key and server_name"
-        return OracleError(
-            f"{address}: the connection is not safe, its certificate or ours was refused: {details}; {hint}"
-        )
     words = f"{address}: {code.name}: {details}{_hint(text)}"
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED or (code is grpc.StatusCode.UNAVAILABLE and not _is_cut_off(text)):
         return AwayError(words)
@@ -232,9 +246,7 @@ def _is_cut_off(text: str) -> bool:
 
 def _hint(text: str) -> str:
     """What the words of this library mean where the other side speaks something else."""
-    if "Failed parsing HTTP/2" in text:
-        return "; this is no gRPC server: is it one for http://?"
-    return "; if the server speaks TLS, write grpcs:// instead" if "reset by peer" in text else ""
+    return "; this is no gRPC server: is it one for http://?" if "Failed parsing HTTP/2" in text else ""
 
 
 # ---- connecting
@@ -242,23 +254,25 @@ def _hint(text: str) -> str:
 
 def _target(address: str) -> tuple[str, bool]:
     """host:port, and whether the connection is to be encrypted."""
-    parts = urlsplit(address)
     try:
-        port = parts.port
+        parts = urlsplit(address)
+        good = parts.scheme in ("grpc", "grpcs") and bool(parts.hostname) and bool(parts.port)
+        good = good and not (parts.path.strip("/") or parts.query or parts.fragment)
     except ValueError:
-        port = None
-    if parts.scheme not in ("grpc", "grpcs") or not parts.hostname or port is None or parts.path.strip("/"):
-        raise InputError(f"{address!r} is no gRPC address; expected grpc://host:port or grpcs://host:port")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{host}:{port}", parts.scheme == "grpcs"
+        good = False
+    if not good:
+        shown = shown_address(address)
+        raise InputError(f"{shown!r} is no gRPC address; expected grpc://host:port or grpcs://host:port")
+    if parts.username is not None or parts.password is not None:
+        raise InputError("a password in the address would end up in reports; use the option token_env")
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
+    return f"{host}:{parts.port}", parts.scheme == "grpcs"
 
 
 def _metadata(token_env: str | None, address: str, secure: bool) -> tuple[tuple[str, str], ...]:
     if token_env is None:
         return ()
-    token = os.environ.get(token_env)
-    if not token:
-        raise InputError(f"{address}: the environment variable {token_env} holds no token; set it to the oracle's")
+    token = read_token(token_env, address)
     if not secure and urlsplit(address).hostname not in LOOPBACK:
         raise InputError(f"{address}: a token would travel readable for everybody; use grpcs://")
     return (("authorization", f"Bearer {token}"),)
@@ -270,11 +284,9 @@ def _files(secure: bool, ca: str | None, cert: str | None, key: str | None) -> d
         raise InputError("ca, cert and key are for grpcs:// addresses; this one is not encrypted")
     if (cert is None) != (key is None):
         raise InputError("cert and key belong together; give both or neither")
+    check_certificates(ca, cert, key)
     paths = {"ca": ca, "cert": cert, "key": key}
-    try:
-        return {name: Path(path).read_bytes() if path else None for name, path in paths.items()}
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    return {name: Path(path).read_bytes() if path else None for name, path in paths.items()}
 
 
 def _channel(target: str, secure: bool, files: Mapping[str, bytes | None], server_name: str | None) -> grpc.Channel:

@@ -9,12 +9,14 @@ from typing import Any, Literal, get_args
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError, did_you_mean
 from harness.vocabulary.oracle import Ask, Release
+from oracles.addresses import without_secrets
 from oracles.clients.upload import Sender
 from oracles.clients.web import JSON_BYTES, Incoming, Reply, Web, problem, require_few_parts, retry_after
 from oracles.untrusted import quoted
-from oracles.wire import json_form, messages
+from oracles.wire import answers, json_form, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import Description, Question, Refused
+from oracles.wire.messages import Description, Refused
+from oracles.wire.questions import Question
 
 Encoding = Literal["auto", "protobuf", "json"]
 TYPES = {"protobuf": "application/x-protobuf", "json": "application/json"}
@@ -31,12 +33,13 @@ class HttpOracle:
         *,
         encoding: Encoding = "auto",  # "protobuf", "json", or "auto": protobuf where the server has it
         max_reply_bytes: int | None = None,  # largest release that is accepted, in bytes (None: 128 MiB, JSON 8)
+        max_rows: int | None = None,  # rows of a release that are read (None: 10 per row sent, at least 100,000)
         **web: Any,  # the options of Web
     ) -> None:
         if encoding not in get_args(Encoding):
             hint = did_you_mean(str(encoding), get_args(Encoding))
             raise InputError(f"{address}: encoding {encoding!r} is not known; {hint}")
-        self._recipe = address, {**web, "encoding": encoding, "max_reply_bytes": max_reply_bytes}
+        self._recipe = address, {**web, "encoding": encoding, "max_reply_bytes": max_reply_bytes, "max_rows": max_rows}
         self._web = Web(address, **web)
         try:
             description = self._described(encoding)
@@ -44,11 +47,15 @@ class HttpOracle:
             self._web.close()
             raise
         self.max_reply_bytes = max_reply_bytes or (JSON_BYTES if self.encoding == "json" else messages.MOST_BYTES)
-        self._sender = Sender(self, description)
+        self._sender = Sender(self, description, max_rows)
         self.card = description.card
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe
+
+    def spec(self) -> dict[str, Any]:
+        """What tells this oracle from another; what may be secret in it is a `Secret`."""
+        return without_secrets(*self._recipe)
 
     @property
     def traffic(self) -> tuple[int, int]:
@@ -94,12 +101,13 @@ class HttpOracle:
         return self._ask_json(question) if self.encoding == "json" else self._ask_protobuf(question)
 
     def _ask_protobuf(self, question: Question) -> Iterator[Release]:
-        request = messages.sized(messages.pack_question(question), self._sender.description.request_bytes)
+        request = questions.sized(questions.pack_question(question), self._sender.description.request_bytes)
         body = request.SerializeToString()
         with self._web.exchange("POST", ANSWERS, body=body, headers=self._headers) as incoming:
             if incoming.status != 200 or not _has_type(incoming, "protobuf"):
                 self._good(incoming.whole(SMALL), ANSWERS)
-            yield from messages.assembled(_parts(incoming.pieces), self._expected(question), self.max_reply_bytes)
+            pieces, most = _parts(incoming.pieces), self._expected(question)
+            yield from answers.assembled(pieces, most, self.max_reply_bytes, messages.digest_of(body))
 
     def _ask_json(self, question: Question) -> Iterator[Release]:
         """JSON cannot be read in pieces, so a long question is cut into shorter ones whose replies stay small."""
@@ -107,9 +115,11 @@ class HttpOracle:
         while done < question.draws:
             seed = (question.seed + done) % 2**63
             part = replace(question, draws=min(step, question.draws - done), seed=seed)
-            body = self._posted(json_form.dumped(json_form.json_question(part)))
+            asked = json_form.dumped(json_form.json_question(part))
+            body = self._posted(asked)
             require_few_parts(body, self.max_reply_bytes)
-            yield from json_form.read_releases(json_form.loaded(body), self._expected(part))
+            most = self._expected(part)
+            yield from json_form.read_releases(json_form.loaded(body), most, messages.digest_of(asked))
             done += part.draws
             step = max(1, self.max_reply_bytes // 4 * part.draws // max(1, len(body)))
 
@@ -180,7 +190,7 @@ def _parts(pieces: Iterator[bytes]) -> Iterator[pb.Part]:
         if kind == "problem":
             raise messages.unpack_problem(reply.problem)
         if kind == "done":
-            messages.check_done(reply.done, sent)
+            answers.check_done(reply.done, sent)
             if source.read(1):
                 raise ReleaseError("it said that it was done, and sent something more")
             return

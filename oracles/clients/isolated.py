@@ -36,6 +36,9 @@ from harness.vocabulary.errors import (
 )
 from harness.vocabulary.oracle import Ask, Card, Release
 from harness.vocabulary.private_files import make_private_folder, open_private
+from oracles.asker import require_asker
+from oracles.process_marks import ProcessMarks, marked
+from oracles.temporary_files import root_folder
 
 BOOT = (  # the child's first words; not by PYTHONPATH, which the programs that an anonymizer starts would inherit
     "import json, sys; number, sys.path[:] = int(sys.argv[1]), json.loads(sys.argv[2]); sys.argv[1:] = []; "
@@ -79,18 +82,20 @@ class Isolated:
         timeout: float = 300.0,  # seconds that one call may take; its process is then ended
         settings: ChildSettings | None = None,
         card: Card | None = None,  # of the same anonymizer, where another process has asked for it already
+        root: str | None = None,  # name of the temporary folder of that process
     ) -> None:
         self.opening, self.timeout, self.settings = opening, timeout, settings or ChildSettings()
         self._idle: list[_Child] = []
         self._all: set[_Child] = set()
         self._lock = threading.Lock()
         self._log = _Log(self.settings.log)
+        self._marks = ProcessMarks(root or root_folder().name)
         self.card: Card = card or self._ask_card()
 
     def __reduce__(self) -> tuple[Any, ...]:
         log = self.settings.log
         settings = replace(self.settings, log=None if log is None else log.absolute())
-        return _again, (self.opening, self.timeout, settings, self.card)
+        return _again, (self.opening, self.timeout, settings, self.card, self._marks.root)
 
     def _ask_card(self) -> Card:
         try:
@@ -126,6 +131,8 @@ class Isolated:
             child.pipe.close() if child.is_idle else child.kill()
         for child in children:
             child.end()
+        if children:
+            self._marks.end_all()
         self._log.close()
 
     def _take(self) -> _Child:
@@ -135,7 +142,9 @@ class Isolated:
                 if child.process.poll() is None:
                     return child
                 self._all.discard(child)
-            child = _Child(self.opening, self._log.opened(), {**os.environ, **self.settings.env})
+            mark = self._marks.begin()
+            environment = marked({**os.environ, **self.settings.env}, mark)
+            child = _Child(self.opening, self._log.opened(), environment, mark)
             self._all.add(child)
             return child
 
@@ -152,6 +161,7 @@ class Isolated:
         else:
             child.kill()
             child.end()
+            self._marks.finish(child.mark, failed=True)
             with self._lock:
                 self._all.discard(child)
         if isinstance(error, HarnessError):
@@ -159,11 +169,11 @@ class Isolated:
         return error
 
 
-def _again(opening: Opening, timeout: float, settings: ChildSettings, card: Card) -> Isolated:
+def _again(opening: Opening, timeout: float, settings: ChildSettings, card: Card, root: str) -> Isolated:
     """The same in a worker; on another machine, which does not have the folder of the log, it prints as others do."""
     if settings.log is not None and not settings.log.parent.is_dir():
         settings = replace(settings, log=None)
-    return Isolated(opening, timeout=timeout, settings=settings, card=card)
+    return Isolated(opening, timeout=timeout, settings=settings, card=card, root=root)
 
 
 def _card_of(oracle: Any) -> Card:
@@ -174,7 +184,8 @@ def _card_of(oracle: Any) -> Card:
 class _Child:
     """One process and the pipe to it. Used by one thread at a time."""
 
-    def __init__(self, opening: Opening, log: IO[bytes] | None, env: Mapping[str, str]) -> None:
+    def __init__(self, opening: Opening, log: IO[bytes] | None, env: Mapping[str, str], mark: str) -> None:
+        self.mark = mark
         self.pipe, theirs = Pipe()
         words = [str(theirs.fileno()), json.dumps([path or os.getcwd() for path in sys.path])]
         try:
@@ -233,6 +244,7 @@ class _Child:
                     raise EOFError
                 if time.monotonic() > deadline:
                     raise _late(timeout, task)
+                require_asker()
             reply: tuple[str, Any] = self.pipe.recv()
         except (EOFError, OSError):
             raise self._crash(task) from None

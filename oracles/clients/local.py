@@ -5,16 +5,20 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, OracleError, RaisedError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import as_release
 from harness.vocabulary.table import Table
+from oracles.remembering import Remembered
+from oracles.untrusted import readable_notes
 
 CALL_SECONDS = 300.0
 
@@ -42,13 +46,13 @@ class Local:
         return {"function": self.function, "options": self.options}
 
     def answer(self, ask: Ask) -> Iterator[Table]:
-        frame = ask.table.to_frame()
+        frame = _frame_of(ask)
         for seed in ask.seeds():
             returned = self._call(frame.copy(), seed)
             released = as_release(returned)
             if not isinstance(released, Table):
                 raise OracleError(f"the anonymizer returned a {type(returned).__name__}; expected a DataFrame")
-            yield released
+            yield _with_notes(released, returned)
 
     def _call(self, frame: pd.DataFrame, seed: int) -> Any:
         """One release; an exception of the callable is quoted with its last line, not with its traceback."""
@@ -62,6 +66,39 @@ class Local:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _complete_frame(data: Dataset) -> pd.DataFrame | None:
+    """D as a DataFrame; None if it has gaps: without the row of a gap its column may have another type."""
+    table = data.table
+    return None if any((cells.codes < 0).any() for cells in table.columns) else table.to_frame()
+
+
+_whole = Remembered(_complete_frame)
+
+
+def _frame_of(ask: Ask) -> pd.DataFrame:
+    """`ask.table` as a DataFrame: what stands between the rows left out, joined, is much quicker than a new frame."""
+    whole = _whole(ask.data) if ask.drop else None
+    if whole is None or len(ask.drop) == len(whole):
+        return ask.table.to_frame()
+    rows = sorted(set(ask.drop))
+    starts, ends = [0, *(row + 1 for row in rows)], [*rows, len(whole)]
+    kept = [whole.iloc[start:end] for start, end in zip(starts, ends, strict=True) if start < end]
+    return pd.concat(kept, ignore_index=True)
+
+
+def _with_notes(released: Table, returned: Any) -> Table:
+    """The release with what `attrs["notes"]` of a DataFrame says about it: a text or a list of texts."""
+    notes = returned.attrs.get("notes") if isinstance(returned, pd.DataFrame) else None
+    if not notes:
+        return released
+    texts = [notes] if isinstance(notes, str) else notes
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        raise OracleError(
+            f'attrs["notes"] of the release is a {type(notes).__name__}; expected a text, or a list of texts'
+        )
+    return replace(released, notes=readable_notes(texts))
 
 
 def _where(error: BaseException) -> str:

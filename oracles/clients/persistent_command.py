@@ -14,12 +14,18 @@ from typing import Any
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import NO_ANSWER_IN_TIME, PROGRAM_FAILED, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Release
-from oracles.clients.command import LAST_WORDS, TICK, Running, argv_of, limited, program_name
+from oracles.addresses import program_name, without_secrets
+from oracles.asker import require_asker
+from oracles.clients.command import LAST_WORDS, TICK, Running, argv_of, limited
+from oracles.clients.credentials import checked_texts
 from oracles.clients.upload import Sender
+from oracles.process_marks import ProcessMarks
+from oracles.temporary_files import root_folder
 from oracles.untrusted import last_words
-from oracles.wire import messages
+from oracles.wire import answers, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import Description, Question
+from oracles.wire.messages import Description
+from oracles.wire.questions import Question
 
 PIECE = 1 << 16
 STARTING = 60.0  # seconds until a process has introduced itself: it may have much to load
@@ -35,18 +41,21 @@ class PersistentCommand:
         processes: int = 1,  # how many of them answer at once
         timeout: float = 300.0,  # seconds to wait for one answer; at most 60 for the first, its card
         max_reply_bytes: int = messages.MOST_BYTES,  # largest release that is accepted, in bytes
+        max_rows: int | None = None,  # rows of a release that are read (None: 10 per row sent, at least 100,000)
         memory: int | None = None,  # bytes of address space that each process gets (None: no limit)
         env: Mapping[str, str] | None = None,  # environment variables to add
         cwd: str | None = None,  # folder to run in (that of the audit.toml, or the current one)
     ) -> None:
         self._recipe = (command, {
-            "processes": processes, "timeout": timeout, "max_reply_bytes": max_reply_bytes,
+            "processes": processes, "timeout": timeout, "max_reply_bytes": max_reply_bytes, "max_rows": max_rows,
             "memory": memory, "env": env, "cwd": cwd,
         })  # fmt: skip
         argv = argv_of(command, cwd)
         self.timeout = timeout
         self._closed = False
-        make = limited(argv, memory), {**os.environ, **(env or {})}, cwd, timeout, max_reply_bytes
+        self._marks = ProcessMarks(root_folder().name)
+        environment = {**os.environ, **checked_texts(env or {}, "env")}
+        make = limited(argv, memory), environment, cwd, timeout, max_reply_bytes, self._marks
         self._all = [PersistentProcess(program_name(argv), *make) for _ in range(processes)]
         self._free: queue.LifoQueue[PersistentProcess] = queue.LifoQueue()
         for process in reversed(self._all):  # the first is asked first, the others are started when needed
@@ -58,10 +67,15 @@ class PersistentCommand:
             raise
         self.card = self.description.card
         for process in self._all:
-            process.sender = Sender(process, self.description)
+            process.sender = Sender(process, self.description, max_rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe
+
+    def spec(self) -> dict[str, Any]:
+        """What tells this oracle from another; what may be secret in it is a `Secret`."""
+        command, options = self._recipe
+        return without_secrets("cmd:", {"command": command, **options})
 
     @property
     def traffic(self) -> tuple[int, int]:
@@ -88,6 +102,7 @@ class PersistentCommand:
             self._free.get_nowait().end()
         for process in self._all:
             process.kill()
+        self._marks.end_all()
 
 
 def _again(command: str | Sequence[str], options: dict[str, Any]) -> PersistentCommand:
@@ -107,8 +122,9 @@ class PersistentProcess:
         cwd: str | None,
         timeout: float,
         max_reply_bytes: int,
+        marks: ProcessMarks,
     ) -> None:
-        self.name, self.argv, self.env, self.cwd = name, argv, env, cwd
+        self.name, self.argv, self.env, self.cwd, self.marks = name, argv, env, cwd, marks
         self.timeout, self.max_reply_bytes = timeout, max_reply_bytes
         self._pipes: Pipes | None = None
         self._midway = False  # a request was sent, and not all of its reply was read
@@ -136,10 +152,10 @@ class PersistentProcess:
 
     def ask(self, question: Question) -> Iterator[Release]:
         description = self.sender.description
-        request = messages.sized(messages.pack_question(question), description.request_bytes)
-        self._send(pb.Request(answer=request))
+        request = questions.sized(questions.pack_question(question), description.request_bytes)
+        body = self._send(pb.Request(answer=request))
         most = 1 if description.card.releases == "predictions" else question.draws
-        releases = messages.assembled(self._parts(), most, self.max_reply_bytes)
+        releases = answers.assembled(self._parts(), most, self.max_reply_bytes, messages.digest_of(body))
         for count, release in enumerate(releases, start=1):
             if count == most:
                 next(releases, None)  # an asker who leaves with the last release leaves nothing unread
@@ -150,15 +166,17 @@ class PersistentProcess:
         while (reply := self._expect("part", "done")).WhichOneof("kind") == "part":
             arrived += not reply.part.more
             yield reply.part
-        messages.check_done(reply.done, arrived)
+        answers.check_done(reply.done, arrived)
         if self._running().unread:
             raise ReleaseError("it said that it was done, and sent something more")
 
-    def _send(self, request: pb.Request) -> None:
+    def _send(self, request: pb.Request) -> bytes:
+        """Sends a frame; what is in it."""
         self._midway = True
         data = messages.frame(request)
         self._running().write(data)
         self.sent += len(data)
+        return data[messages.FRAME_HEAD :]
 
     def _expect(self, *kinds: str) -> pb.Reply:
         """The next reply, of one of these kinds; a problem is raised."""
@@ -178,7 +196,7 @@ class PersistentProcess:
 
     def _running(self) -> Pipes:
         if self._pipes is None:
-            self._pipes = Pipes(Running(self.argv, b"", self.env, self.cwd))
+            self._pipes = Pipes(Running(self.argv, b"", self.env, self.cwd, self.marks))
         return self._pipes
 
     @contextmanager
@@ -287,6 +305,7 @@ class Pipes:
                 self._listen()
             if ready or self._gone:
                 return ready
+            require_asker()
             if self.left <= 0:
                 raise OracleError("it did not answer in time", retryable=True, reason=NO_ANSWER_IN_TIME)
 

@@ -13,8 +13,10 @@ from urllib.parse import quote
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.table import Cells, Table
-from oracles.clients.web import JSON_BYTES, Reply, Web, on_the_same_host, problem, require_few_parts
-from oracles.untrusted import checked_columns, quoted
+from oracles.addresses import without_secrets
+from oracles.clients.credentials import checked_headers, checked_texts
+from oracles.clients.web import JSON_BYTES, Reply, Web, on_the_same_host, problem, quoted_place, require_few_parts
+from oracles.untrusted import checked_columns, checked_most_rows, most_rows, quoted, require_few_rows
 from oracles.wire.csv_text import checked_delimiter, from_csv, to_csv
 
 Format = Literal["csv", "json-records"]
@@ -48,7 +50,8 @@ class EndpointMapping:
     @classmethod
     def of(cls, declaration: Mapping[str, Any]) -> EndpointMapping:
         if not isinstance(declaration, Mapping):
-            raise InputError(f'plain must be a table such as {{ format = "csv" }}, not {declaration!r:.80}')
+            kind = type(declaration).__name__
+            raise InputError(f'plain must be a table such as {{ format = "csv" }}, not a {kind}')
         known = [item.name for item in fields(cls)]
         unknown = next((name for name in declaration if name not in known), None)
         if unknown is not None:
@@ -60,6 +63,10 @@ class EndpointMapping:
             hint = did_you_mean(str(self.format), get_args(Format))
             raise InputError(f"plain: format {self.format!r} is not known; {hint}")
         checked_delimiter(self.delimiter)
+        checked_headers(self.headers or {}, "plain.headers")
+        checked_texts(self.fields or {}, "plain.fields")
+        if not isinstance(self.path, str) or not self.path.isprintable() or "#" in self.path:
+            raise InputError("plain: path must be printable text without #, such as /anonymize")
         if self.method not in ("POST", "PUT"):
             raise InputError(f'plain: method must be "POST" or "PUT", not {self.method!r}')
         if self.seed is not None and (self.seed_place not in SEED_PLACES or not self.seed_name):
@@ -67,6 +74,11 @@ class EndpointMapping:
         if self.seed_place == "field" and self.field is None and (self.format == "csv" or self.request_key is None):
             needed = "field" if self.format == "csv" else "request_key"
             raise InputError(f"plain: a seed can only be a field beside the table; say where that goes with {needed}")
+
+    @property
+    def shown_path(self) -> str:
+        """The path without its query, which may hold a key."""
+        return self.path.partition("?")[0]
 
     @property
     def seed_place(self) -> str:
@@ -93,9 +105,12 @@ class TableApi:
         randomized: bool | None = None,  # equal questions may get other answers (None: tried out, or true with a seed)
         name: str | None = None,  # how reports call it (the address)
         max_reply_bytes: int | None = None,  # largest release that is accepted, in bytes (None: 16 MiB, JSON 8)
+        max_rows: int | None = None,  # rows of a release that are read (None: 10 per row sent, at least 100,000)
         **web: Any,  # the options of Web
     ) -> None:
-        own = {"plain": plain, "randomized": randomized, "name": name, "max_reply_bytes": max_reply_bytes}
+        self.max_rows = checked_most_rows(max_rows)
+        limits = {"max_reply_bytes": max_reply_bytes, "max_rows": max_rows}
+        own = {"plain": plain, "randomized": randomized, "name": name, **limits}
         self._recipe = address, {**web, **own}
         self.mapping = EndpointMapping.of(plain)
         self.max_reply_bytes = max_reply_bytes or (CSV_BYTES if self.mapping.format == "csv" else JSON_BYTES)
@@ -108,6 +123,10 @@ class TableApi:
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._recipe
 
+    def spec(self) -> dict[str, Any]:
+        """What tells this oracle from another; what may be secret in it is a `Secret`."""
+        return without_secrets(*self._recipe)
+
     @property
     def traffic(self) -> tuple[int, int]:
         return self._web.traffic
@@ -116,12 +135,12 @@ class TableApi:
         table = Table(self.mapping.renamed(ask.table.names), ask.table.columns)
         written = to_csv(table) if self.mapping.format == "csv" else _records(table)
         for seed in ask.seeds():
-            yield self._release(self._asked(written, seed), table.names)
+            yield self._release(self._asked(written, seed), table)
 
     def close(self) -> None:
         self._web.close()
 
-    def _asked(self, written: Any, seed: int) -> Reply:
+    def _asked(self, written: Any, seed: int) -> _Arrived:
         mapping = self.mapping
         params: dict[str, str] = {}
         fields, headers = dict(mapping.fields or {}), dict(mapping.headers or {})
@@ -130,9 +149,12 @@ class TableApi:
         body, kind = self._body(written, fields)
         accepted = "text/csv" if mapping.format == "csv" else "application/json"
         headers = {"Content-Type": kind, "Accept": accepted, **headers}
+        began = time.monotonic()
         with self._web.exchange(mapping.method, mapping.path, body=body, headers=headers, params=params) as incoming:
             reply = incoming.whole(self.max_reply_bytes)
-        return self._awaited(reply, headers) if reply.status == 202 else self._good(reply)
+        if reply.status == 202:
+            return self._awaited(reply, headers)
+        return _Arrived(self._good(reply), began + self._web.timeout)
 
     def _body(self, written: Any, fields: Mapping[str, str]) -> tuple[bytes, str]:
         mapping = self.mapping
@@ -143,25 +165,27 @@ class TableApi:
             content, kind = written, "text/csv"
         return (content, kind) if mapping.field is None else _form(mapping.field, content, kind, fields)
 
-    def _awaited(self, reply: Reply, headers: Mapping[str, str]) -> Reply:
+    def _awaited(self, reply: Reply, headers: Mapping[str, str]) -> _Arrived:
         """The result of a job: what stands at its location once that is there."""
         kept_headers = {name: value for name, value in headers.items() if name != "Content-Type"}
         location = reply.headers.get("location", "")
         place = on_the_same_host(self._web.base + self.mapping.path, location)
         if not location or place is None:
-            raise OracleError(f"the reply 202 names no Location on the same host; it says {quoted(location)}")
+            raise OracleError(f"the reply 202 names no Location on the same host; it says {quoted_place(location)}")
         end = time.monotonic() + self.mapping.deadline
         while (left := end - time.monotonic()) > 0:
             time.sleep(min(self.mapping.interval, left))
             with self._web.exchange("GET", place, headers=kept_headers, seconds=max(1.0, left)) as incoming:
                 reply = incoming.whole(self.max_reply_bytes)
             if reply.status != 202:
-                return self._good(reply)
-        raise OracleError(f"the job at {quoted(place)} was not done after {self.mapping.deadline:g} s", retryable=True)
+                return _Arrived(self._good(reply), time.monotonic() + self._web.timeout)
+        raise OracleError(
+            f"the job at {quoted_place(place)} was not done after {self.mapping.deadline:g} s", retryable=True
+        )
 
     def _good(self, reply: Reply) -> Reply:
         if reply.status != 200:
-            raise problem(reply, self._web.base + self.mapping.path)
+            raise problem(reply, self._web.base + self.mapping.shown_path)
         kind, csv = reply.content_type, self.mapping.format == "csv"
         if kind not in CSV_TYPES if csv else not ("json" in kind or kind in ("text/plain", "")):
             raise ReleaseError(
@@ -170,13 +194,23 @@ class TableApi:
             )
         return reply
 
-    def _release(self, reply: Reply, names: Sequence[str]) -> Table:
-        mapping = self.mapping
+    def _release(self, arrived: _Arrived, sent: Table) -> Table:
+        mapping, body = self.mapping, arrived.reply.body
+        most = most_rows(sent.rows, self.max_rows)
         if mapping.format == "csv":
-            table = from_csv(reply.body, names, delimiter=mapping.delimiter, columns=mapping.columns)
+            mark, columns = mapping.delimiter, mapping.columns
+            table = from_csv(body, sent.names, delimiter=mark, columns=columns, most=most, until=arrived.until)
         else:
-            table = _from_records(_inside(reply.body, mapping.reply_key, self.max_reply_bytes))
+            table = _from_records(_inside(body, mapping.reply_key, self.max_reply_bytes), most)
         return Table(mapping.renamed(table.names, back=True), table.columns)
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """A reply, and until when it must have been read."""
+
+    reply: Reply
+    until: float  # on the monotonic clock
 
 
 def _again(address: str, options: dict[str, Any]) -> TableApi:
@@ -217,11 +251,12 @@ def _inside(body: bytes, key: str | None, most: int) -> Any:
     return value
 
 
-def _from_records(records: Any) -> Table:
+def _from_records(records: Any, most: int) -> Table:
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise ReleaseError("the reply is not a JSON list of records; name the key that holds it with reply_key")
     if not records:
         raise ReleaseError("the reply is an empty list; expected one record per released row")
+    require_few_rows(len(records), most)
     names = checked_columns(list(records[0]))
     other = next((row for row, record in enumerate(records) if record.keys() != records[0].keys()), None)
     if other is not None:

@@ -11,7 +11,10 @@ from weakref import WeakKeyDictionary, WeakSet
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import ReleaseError
 from harness.vocabulary.oracle import Ask, Release
-from oracles.wire.messages import MOST_ROWS_LEFT_OUT, SEVERAL_ROWS, Description, Question, Refused, digest_of
+from harness.vocabulary.table import Table
+from oracles.untrusted import checked_most_rows, most_rows, require_few_rows
+from oracles.wire.messages import SEVERAL_ROWS, Description, Refused, digest_of
+from oracles.wire.questions import MOST_ROWS_LEFT_OUT, Question
 
 
 class Link(Protocol):
@@ -35,14 +38,21 @@ class Sender:
     rows are left out, if the server's version of the protocol cannot name several rows.
     """
 
-    def __init__(self, link: Link, description: Description) -> None:
-        self.link = link
+    def __init__(self, link: Link, description: Description, max_rows: int | None = None) -> None:
+        self.link, self.max_rows = link, checked_most_rows(max_rows)
         self.description = description
         self._lock = threading.Lock()
         self._seen: WeakSet[Dataset] = WeakSet()
         self._put: WeakKeyDictionary[Dataset, str] = WeakKeyDictionary()
 
     def answer(self, ask: Ask) -> Iterator[Release]:
+        most = most_rows(ask.data.size, self.max_rows)
+        for release in self._answered(ask):
+            if isinstance(release, Table):
+                require_few_rows(max([release.rows, *(len(cells.palette) for cells in release.columns)]), most)
+            yield release
+
+    def _answered(self, ask: Ask) -> Iterator[Release]:
         if not self._can_name_rows(ask):
             ask = _of_the_other_rows(ask)
         if self._named(ask):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import email.utils
-import http.client
-import os
-import ssl
 import threading
 import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
-import urllib3
 
-from harness.vocabulary.errors import NO_ANSWER_IN_TIME, REPLY_LOST, AwayError, InputError, OracleError, ReleaseError
+from harness.vocabulary.errors import AwayError, InputError, OracleError, ReleaseError
+from oracles.addresses import shown_address
+from oracles.clients.credentials import check_certificates, checked_headers, read_token
+from oracles.clients.tls_faults import Connection
+from oracles.clients.web_errors import BAD_ADDRESS, stream, translated, valid_http
 from oracles.deadline import Watch, WatchedAdapter
 from oracles.untrusted import LONGEST_PAUSE, SAID, TOKEN_HINT, quoted
 
@@ -27,10 +27,8 @@ MOST_REDIRECTS = 5
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 JSON_BYTES = 8 << 20  # of a JSON reply: read, it may take twenty times as much
 BYTES_PER_PART = 16  # of what is allowed, for each list or object
-NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL")  # OpenSSL of an answer in plain text
 TRY_AGAIN = frozenset((408, 425, 500, 502, 504))
 BUSY = frozenset((429, 503))  # the server itself says that it is to be asked later
-NOT_CONNECTED = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 
 
 @dataclass(frozen=True)
@@ -87,16 +85,16 @@ class Web:
         token_env: str | None = None,  # environment variable that holds the token to present
         headers: Mapping[str, str] | None = None,  # further headers of every request
     ) -> None:
-        if headers is not None and not (isinstance(headers, Mapping) and all(map(_is_text, headers.values()))):
-            raise InputError(f"option headers must be a table of texts, not {headers!r:.80}")
         self.base, self.timeout = _base(base), timeout
-        self._verify: str | bool = _existing("ca", ca) if ca else True
         if key is not None and cert is None:
             raise InputError("key belongs to a certificate; give that as the option cert")
-        files = [_existing(name, file) for name, file in (("cert", cert), ("key", key)) if file]
-        self._cert: Any = tuple(files) if len(files) == 2 else files[0] if files else None
+        check_certificates(ca, cert, key)
+        self._verify: str | bool = ca if ca else True
+        self._cert: Any = (cert, key) if key else cert
+        self._connection = _connection(self.base, ca, cert, key)
         self._auth = _Bearer(_token(token_env, self.base))
-        self._headers = {"Accept-Encoding": "gzip", "User-Agent": "anonymizer-harness", **(headers or {})}
+        own = checked_headers(headers or {}, "headers")
+        self._headers = {"Accept-Encoding": "gzip", "User-Agent": "anonymizer-harness", **own}
         self._mine = threading.local()
         self._lock = threading.Lock()
         self._sessions: list[requests.Session] = []
@@ -126,8 +124,9 @@ class Web:
         """Sends a request and gives its reply; all of it must be over within the timeout, however it trickles."""
         address = path if "://" in path else self.base + path
         seconds = self.timeout if seconds is None else min(seconds, self.timeout)
-        with Watch(seconds) as watch, _translated(self.base, watch):
+        with Watch(seconds) as watch, translated(self._connection, self.base, watch):
             response = self._followed(method, address, body, {**self._headers, **(headers or {})}, params, seconds)
+            self._connection = replace(self._connection, works=True)
             with response:
                 lowered = {name.lower(): value for name, value in response.headers.items()}
                 yield Incoming(response.status_code, lowered, self._pieces(response))
@@ -142,13 +141,19 @@ class Web:
         seconds: float,
     ) -> requests.Response:
         """The first reply that is no redirect."""
-        for _ in range(MOST_REDIRECTS):
+        for redirects in range(MOST_REDIRECTS):
             with self._lock:
                 self._sent += len(body or b"")
-            response = self._session().request(
-                method, address, data=body, headers=dict(headers), params=params, timeout=seconds, stream=True,
-                allow_redirects=False, verify=self._verify, cert=self._cert,
-            )  # fmt: skip
+            try:
+                with valid_http():
+                    response = self._session().request(
+                        method, address, data=body, headers=dict(headers), params=params, timeout=seconds, stream=True,
+                        allow_redirects=False, verify=self._verify, cert=self._cert,
+                    )  # fmt: skip
+            except BAD_ADDRESS as error:
+                if redirects == 0:
+                    raise InputError(f"{self.base} is no address of a web service: {type(error).__name__}") from None
+                raise OracleError(f"{self.base} redirects to {quoted_place(address)}, which is no address") from None
             if response.status_code not in (301, 302, 303, 307, 308):
                 return response
             response.close()
@@ -161,13 +166,13 @@ class Web:
         target = on_the_same_host(address, location)
         if target is None:
             raise OracleError(
-                f"{self.base} redirects to another host, {quoted(location)}; the data goes only where you "
+                f"{self.base} redirects to another host, {quoted_place(location)}; the data goes only where you "
                 "address it, so give that address itself if it is right"
             )
         if method != "GET" and response.status_code not in (307, 308):
             raise OracleError(
-                f"{self.base} answers {method} with the redirect {response.status_code} to {quoted(target)}, which "
-                "would lose the question; give that address itself if it is right"
+                f"{self.base} answers {method} with the redirect {response.status_code} to {quoted_place(target)}, "
+                "which would lose the question; give that address itself if it is right"
             )
         return target
 
@@ -176,7 +181,7 @@ class Web:
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", "gzip", ""):
             raise ReleaseError(f"the reply is encoded as {quoted(encoding)}; only gzip was accepted")
-        raw: Iterator[bytes] = response.raw.stream(PIECE, decode_content=False)
+        raw = stream(response.raw, PIECE)
         yield from _gunzipped(self._counted(raw)) if encoding == "gzip" else self._counted(raw)
 
     def _counted(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -197,16 +202,6 @@ class Web:
         return session
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _existing(option: str, file: str) -> str:
-    if not os.path.isfile(file):
-        raise InputError(f"option {option}: there is no file {file!r}")
-    return file
-
-
 def _base(address: str) -> str:
     try:
         parts = urlsplit(address)
@@ -215,21 +210,27 @@ def _base(address: str) -> str:
     except ValueError:
         good = False
     if not good:
-        raise InputError(f"{address!r} is no address of a web service; expected https://host/path")
+        raise InputError(f"{shown_address(address)!r} is no address of a web service; expected https://host/path")
     if parts.username is not None or parts.password is not None:
         raise InputError("a password in the address would end up in reports; use the option token_env or headers")
     return address.rstrip("/")
 
 
+def _connection(base: str, ca: str | None, cert: str | None, key: str | None) -> Connection:
+    parts = urlsplit(base)
+    secure = parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)
+    return Connection(str(parts.hostname), port, secure, ("http://", "https://"), ca=ca, cert=cert, key=key)
+
+
 def _token(name: str | None, base: str) -> str | None:
     if name is None:
         return None
-    if not os.environ.get(name):
-        raise InputError(f"{base}: the environment variable {name} holds no token; set it to the oracle's")
+    token = read_token(name, base)
     parts = urlsplit(base)
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise InputError(f"{base}: a token would travel readable for everybody; use https://")
-    return os.environ[name]
+    return token
 
 
 def on_the_same_host(here: str, location: str) -> str | None:
@@ -241,10 +242,16 @@ def on_the_same_host(here: str, location: str) -> str | None:
         target = urljoin(here, location)
         one, other = urlsplit(here), urlsplit(target)
         upgrade = (one.scheme, other.scheme) == ("http", "https")
-        same = upgrade or (one.scheme, one.port) == (other.scheme, other.port)
+        ports = one.port, other.port  # each is read: a bad one raises
+        same = upgrade or (one.scheme, ports[0]) == (other.scheme, ports[1])
     except ValueError:
         return None
-    return target if same and one.hostname == other.hostname else None
+    return target if same and one.hostname == other.hostname and target.isprintable() else None
+
+
+def quoted_place(location: str) -> str:
+    """Where a server sends us, as errors quote it: without the query, which may repeat ours."""
+    return quoted(shown_address(location))
 
 
 class _Session(requests.Session):
@@ -289,81 +296,7 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise OracleError("the compressed reply ends in the middle", retryable=True)
 
 
-# ---- what went wrong, in our words
-
-
-@contextmanager
-def _translated(base: str, watch: Watch) -> Iterator[None]:
-    """Whatever the libraries raise as an OracleError that says what happened, and whether asking again may help."""
-    try:
-        yield
-        if watch.late:  # a body without a length just ends when it is cut
-            raise TimeoutError
-    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, zlib.error) as error:
-        if any(isinstance(link, NOT_CONNECTED) for link in _chain(error)):
-            raise AwayError(f"{base}: {_cause(error)}") from None
-        if watch.late or isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError):
-            raise _late(base, watch) from None
-        if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidHeader):
-            raise InputError(f"{base}: {error}") from None
-        if isinstance(error, zlib.error):
-            raise ReleaseError(f"the reply says it is gzip but cannot be decompressed: {error}") from None
-        refused = _certificate_problem(error)
-        if refused in NOT_TLS:
-            raise OracleError(
-                f"{base}: the server does not speak TLS; if that is right, write http:// instead"
-            ) from None
-        if refused is not None:
-            raise OracleError(f"{base}: the connection is not safe: {refused}") from None
-        words = f"{base}: {_cause(error)}{_tls_hint(base, error)}"
-        raise OracleError(words, retryable=True, reason=REPLY_LOST) from None
-    except OracleError:
-        if watch.late:
-            raise _late(base, watch) from None
-        raise
-
-
-def _late(base: str, watch: Watch) -> OracleError:
-    words = f"{base} had not answered completely after {watch.seconds:g} s"
-    return OracleError(words, retryable=True, reason=NO_ANSWER_IN_TIME)
-
-
-def _tls_hint(base: str, error: Exception) -> str:
-    """What a server that speaks TLS does with a request that does not: it hangs up before it has replied."""
-    hung_up = isinstance(error, requests.ConnectionError) and any(
-        isinstance(link, ConnectionResetError | http.client.BadStatusLine) for link in _chain(error)
-    )
-    return "; if the server speaks TLS, write https:// instead" if hung_up and base.startswith("http://") else ""
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and everything it was made from, outermost first."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        inside = getattr(error, "reason", None) or next((a for a in error.args if isinstance(a, Exception)), None)
-        error = inside if isinstance(inside, BaseException) else error.__cause__ or error.__context__
-
-
-def _certificate_problem(error: Exception) -> str | None:
-    for link in _chain(error):
-        if isinstance(link, ssl.SSLCertVerificationError):
-            return link.verify_message
-        if isinstance(link, ssl.SSLError):
-            return link.reason or str(link)
-    return None
-
-
-def _cause(error: Exception) -> str:
-    """The innermost reason that has words."""
-    words = "the connection failed"
-    for link in _chain(error):
-        if isinstance(link, OSError) and link.strerror:
-            words = link.strerror
-        elif isinstance(link, urllib3.exceptions.ProtocolError | urllib3.exceptions.IncompleteRead):
-            words = "the connection was dropped in the middle of the reply"
-    return words
+# ---- what a reply says went wrong
 
 
 def problem(reply: Reply, what: str, message: str = "") -> OracleError:

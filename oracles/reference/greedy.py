@@ -22,7 +22,7 @@ from oracles.reference.declared import check_truth, checked_count
 from oracles.reference.generalising import GeneralisedColumn, Longs, generalised
 from oracles.reference.merging import merged_classes
 from oracles.reference.proportional import with_shares
-from oracles.reference.remembering import Remembered
+from oracles.remembering import Remembered
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from harness.vocabulary.values import Raw, Reading
 from oracles.reference.declared import check_truth
 from oracles.reference.domains import raw_of, sensitive_cells
 from oracles.reference.proportional import with_shares
-from oracles.reference.remembering import Remembered
+from oracles.remembering import Remembered
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

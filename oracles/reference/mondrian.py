@@ -29,7 +29,7 @@ from oracles.reference.cuts import Diversity, Rule
 from oracles.reference.declared import check_truth, checked_count
 from oracles.reference.leave_one_out import FullRun
 from oracles.reference.proportional import with_shares
-from oracles.reference.remembering import Remembered
+from oracles.remembering import Remembered
 
 Infeasible = Literal["generalise", "error"]
 USUAL_K = 5

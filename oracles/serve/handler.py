@@ -1,4 +1,4 @@
-"""What every transport of a server does with a request: check it, keep datasets, ask the oracle, bound it all.
+"""What every transport of a server does with a request: check it, keep datasets, ask the oracle, bound its memory.
 
 Raises messages.Refused and nothing else on purpose. Logs verbs, codes and times, never a record; what the anonymizer
 raises, which may quote one, is for its owner alone, on standard error.
@@ -13,39 +13,32 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Literal
 
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import FailedError, HarnessError, OracleError, RaisedError
 from harness.vocabulary.oracle import Ask, Oracle, Release
 from oracles.serve.dataset_cache import DatasetCache
-from oracles.wire import json_form, messages
+from oracles.serve.limits import Limits
+from oracles.serve.room import Room, size_in_memory
+from oracles.wire import json_form, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import Description, Question, Refused
+from oracles.wire.memory_needed import CELL, dataset_memory, json_memory, question_memory
+from oracles.wire.messages import Description, Refused
+from oracles.wire.questions import Question
 
 log = logging.getLogger("oracles.serve")
 FOR_ITS_OWNER = "its owner finds more on the server's standard error"
+DEBUG_CHARACTERS = 1500  # of a traceback that callers are told
+Form = Literal["protobuf", "json"]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How much a server accepts, keeps and does at once."""
-
-    request_bytes: int = 64 * 2**20  # one question with its data
-    dataset_bytes: int = 64 * 2**20  # one dataset that is put
-    kept_bytes: int = 2**30  # all datasets together; the longest unused make room
-    kept_seconds: float = 3600.0  # since it was last used
-    concurrency: int = 1  # questions worked on at once; more only for anonymizers that can be called by threads
-    patience: float = 5.0  # seconds that a question waits for its turn; then its client is asked to come again
-    draws: int = 1_000_000  # per question
-
-    @property
-    def message_bytes(self) -> int:
-        """The largest message of any verb: a question with its envelope, or a piece of a dataset."""
-        return max(self.request_bytes, messages.MESSAGE_BYTES) + 2**16
+class OtherData(Refused):
+    """Data was put under the digest of other data."""
 
 
 class Handler:
@@ -57,21 +50,28 @@ class Handler:
         *,
         limits: Limits | None = None,
         token: str | None = None,
+        debug: bool = False,  # whether callers are told what the anonymizer raised, and where
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.oracle = oracle
         self.limits = limits or Limits()
-        self._token = token
+        self._token, self._debug = token, debug
+        self._room = Room(self.limits.work_bytes)
         self._cache = DatasetCache(self.limits.kept_bytes, self.limits.kept_seconds, clock)
-        self._turns = threading.BoundedSemaphore(self.limits.concurrency)
         self._running = 0
         self._changed = threading.Condition()
         self._draining = False
 
+    @property
+    def needs_token(self) -> bool:
+        return self._token is not None
+
     def admit(self, authorization: str | None) -> None:
         """Refuse a caller whose `Authorization` is not `Bearer` and the token, if there is a token."""
-        expected = f"Bearer {self._token}"
-        if self._token is not None and not hmac.compare_digest((authorization or "").encode(), expected.encode()):
+        scheme, _, token = (authorization or "").partition(" ")
+        if self._token is None:
+            return
+        if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), self._token.encode()):
             raise Refused("this oracle needs its token: Authorization: Bearer …", code="UNAUTHENTICATED")
 
     def describe(self, major: int = 0) -> Description:
@@ -80,47 +80,55 @@ class Handler:
         card = replace(self.oracle.card, keeps_data=True)
         return Description(card, self.limits.request_bytes)
 
-    def put(self, digest: str, pieces: Iterable[bytes], *, form: str = "protobuf", size: int = 0) -> str:
+    def keeps(self, digest: str) -> bool:
+        """Whether the dataset of this digest is kept; it counts as used now."""
+        return self._cache.take(digest) is not None
+
+    def put(self, digest: str, pieces: Iterable[bytes], *, form: Form = "protobuf", size: int = 0) -> str:
         """Keep the dataset that the pieces make up, in protobuf or JSON form; the digest it is kept under."""
         with self._refusing("put"), self._counted():
-            if self._cache.take(digest) is not None:  # what the caller is still sending need not be looked at
+            if self.keeps(digest):  # what the caller is still sending need not be looked at
                 return digest
             body = _gathered(pieces, size, self.limits.dataset_bytes)
             actual = messages.digest_of(body)
             if actual != digest:
-                raise Refused(f"the data has the digest {actual}, not {digest[:80]!r}", code="INVALID")
-            data = self._read(body, form)
-            self._cache.put(digest, data, len(body) + 16 * data.size * len(data.table.columns))
+                raise OtherData(f"the data has the digest {actual}, not {digest[:80]!r}", code="INVALID")
+            with self._reading(body, form, dataset_memory):
+                data = _read_dataset(body, form)
+                self._cache.put(digest, data, size_in_memory(data))
             return digest
 
-    def _read(self, body: bytes, form: str) -> Dataset:
-        with _invalid():
-            if form == "json":
-                return json_form.read_dataset(json_form.loaded(body))
-            return messages.unpack_dataset(messages.parsed(pb.Dataset, body))
-
-    def question(self, message: pb.AnswerRequest) -> Question:
-        """The question of a message, or a refusal."""
-        with _invalid():
-            return messages.unpack_question(messages.sized(message, self.limits.request_bytes))
-
-    def json_question(self, body: bytes) -> Question:
-        """The question of a JSON body, or a refusal."""
-        if len(body) > self.limits.request_bytes:
-            raise Refused(f"the question takes more than {self.limits.request_bytes} bytes", code="TOO_LARGE")
-        with _invalid():
-            return json_form.read_question(json_form.loaded(body))
+    def answer_to(self, body: bytes, form: Form = "protobuf") -> Generator[Release, None, None]:
+        """The releases that the question in these bytes asks for, checked, one after the other."""
+        with self._refusing("answer"), self._counted():
+            limit = self.limits.request_bytes
+            if len(body) > limit:
+                raise Refused(f"the question takes {len(body)} bytes; at most {limit} are taken", code="TOO_LARGE")
+            with self._reading(body, form, question_memory):
+                yield from self._releases(self.question(body, form))
 
     def answer(self, question: Question) -> Generator[Release, None, None]:
-        """The releases, checked, one after the other; waits for its turn, and gives it back when done or closed."""
+        """The releases that a question asks for, checked, one after the other."""
         with self._refusing("answer"), self._counted():
-            ask = self._ask(question)
-            if not self._turns.acquire(timeout=self.limits.patience):
-                raise Refused("too many questions at once; ask again later", code="BUSY", retry_after=1.0)
-            try:
-                yield from checked_answers(self.oracle, ask)
-            finally:
-                self._turns.release()
+            yield from self._releases(question)
+
+    def question(self, body: bytes, form: Form) -> Question:
+        """The question in these bytes, or a refusal."""
+        with _invalid():
+            if form == "json":
+                return json_form.read_question(json_form.loaded(body))
+            return questions.unpack_question(messages.parsed(pb.AnswerRequest, body))
+
+    def _releases(self, question: Question) -> Iterator[Release]:
+        ask = self._ask(question)
+        cells = ask.data.size * len(ask.data.table.columns) if isinstance(question.data, str) else 0
+        with self._room.taken(CELL * cells, self.limits.patience):  # data that came along is counted already
+            yield from checked_answers(self.oracle, ask)
+
+    def _reading(self, body: bytes, form: Form, need: Callable[[bytes], int]) -> AbstractContextManager[None]:
+        """Room in memory for these bytes once they are read."""
+        with _invalid():
+            return self._room.taken(json_memory(body) if form == "json" else need(body), self.limits.patience)
 
     def _ask(self, question: Question) -> Ask:
         data = question.data
@@ -144,11 +152,15 @@ class Handler:
             self._draining = True
             return self._changed.wait_for(lambda: self._running == 0, grace)
 
+    def require_open(self) -> None:
+        """Refuses once the server has begun to stop: nobody needs to wait for a turn then."""
+        if self._draining:
+            raise Refused("this oracle is stopping", code="UNAVAILABLE", retry_after=1.0)
+
     @contextmanager
     def _counted(self) -> Iterator[None]:
         with self._changed:
-            if self._draining:
-                raise Refused("this oracle is stopping", code="UNAVAILABLE", retry_after=1.0)
+            self.require_open()
             self._running += 1
         try:
             yield
@@ -169,7 +181,7 @@ class Handler:
             raise
         except Exception as error:
             _show_to_owner(error, verb)
-            refused = _refusal(error)
+            refused = self._refusal(error)
             outcome = refused.code
             if refused is error:
                 raise
@@ -177,19 +189,23 @@ class Handler:
         finally:
             log.info("%s %s %.0f ms", verb, outcome, 1000 * (time.perf_counter() - began))
 
+    def _refusal(self, error: Exception) -> Refused:
+        """What a caller is told: nothing that the anonymizer said, printed or was given, unless its owner wants that.
 
-def _refusal(error: Exception) -> Refused:
-    if isinstance(error, Refused):
-        return error
-    if isinstance(error, RaisedError):  # what it says may be the vendor's secret: its own standard error holds that
-        return Refused(_raised(error.kind), code="FAILED")
-    if isinstance(error, FailedError):  # was tried again here already, where its process has ended
-        return Refused(f"{error}; {FOR_ITS_OWNER}", code="FAILED")
-    if isinstance(error, OracleError):
-        return Refused(str(error), code="UNAVAILABLE" if error.retryable else "FAILED")
-    if isinstance(error, HarnessError):
-        return Refused(str(error), code="INVALID")
-    return Refused(_raised(type(error).__name__), code="FAILED")
+        What a program or another server says about its failure may quote its code, and the data.
+        """
+        if isinstance(error, Refused):
+            return error
+        if not isinstance(error, HarnessError) or isinstance(error, RaisedError):
+            kind = error.kind if isinstance(error, RaisedError) else type(error).__name__
+            told = _in_full(error) if self._debug else f"the anonymizer raised {kind}; {FOR_ITS_OWNER}"
+            return Refused(told, code="FAILED")
+        if not isinstance(error, OracleError):
+            return Refused(str(error), code="INVALID")
+        told = str(error) if self._debug or self.oracle.card.in_process else f"{error.reason}; {FOR_ITS_OWNER}"
+        if isinstance(error, FailedError):  # was tried again here already, where its process has ended
+            return Refused(told if told.endswith(FOR_ITS_OWNER) else f"{told}; {FOR_ITS_OWNER}", code="FAILED")
+        return Refused(told, code="UNAVAILABLE" if error.retryable else "FAILED")
 
 
 def _show_to_owner(error: Exception, verb: str) -> None:
@@ -205,8 +221,18 @@ def _show_to_owner(error: Exception, verb: str) -> None:
         print(f"{now} {verb} failed: {error}", file=sys.stderr, flush=True)
 
 
-def _raised(kind: str) -> str:
-    return f"the anonymizer raised {kind}; {FOR_ITS_OWNER}"
+def _in_full(error: Exception) -> str:
+    """What the anonymizer raised with its message, and the end of its traceback."""
+    raised = error.__cause__ if isinstance(error, RaisedError) and error.__cause__ is not None else error
+    notes = getattr(error, "__notes__", None) or traceback.format_exception(raised)
+    return f"{error}\n{''.join(notes)[-DEBUG_CHARACTERS:]}"
+
+
+def _read_dataset(body: bytes, form: Form) -> Dataset:
+    with _invalid():
+        if form == "json":
+            return json_form.read_dataset(json_form.loaded(body))
+        return messages.unpack_dataset(messages.parsed(pb.Dataset, body))
 
 
 def _check_predictable(question: Question, data: Dataset) -> None:
@@ -229,9 +255,10 @@ def _invalid() -> Iterator[None]:
 
 
 def _gathered(pieces: Iterable[bytes], size: int, limit: int) -> bytes:
-    body = bytearray()
+    taken, length = [], 0
     for piece in pieces:
-        body += piece
-        if max(size, len(body)) > limit:
+        taken.append(piece)
+        length += len(piece)
+        if max(size, length) > limit:
             raise Refused(f"the dataset has more than {limit} bytes; this server keeps none so large", code="TOO_LARGE")
-    return bytes(body)
+    return b"".join(taken)

@@ -1,29 +1,41 @@
-"""The handler behind HTTP (PROTOCOL.md §3): protobuf and JSON, an OpenAPI document, a health check."""
+"""The handler behind HTTP (PROTOCOL.md §3): protobuf and JSON, an OpenAPI document, a health check.
+
+An event loop waits for all connections (http_connection.py); a request goes to a thread when it is complete, and its
+caller has the token (turns.py). The card, the document and the health check are answered by the loop itself, so that
+they are there however busy the anonymizer is.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
-import socket
+import os
+import resource
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from email.message import Message
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import traceback
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import aclosing
 from typing import Any, Final
 
+import h11
+
 from harness.vocabulary.errors import InputError, ReleaseError
-from harness.vocabulary.oracle import Oracle
+from harness.vocabulary.oracle import Oracle, Release
 from oracles.serve.binding import host_and_port, require_token
-from oracles.serve.handler import Handler, Limits
+from oracles.serve.event_loop import EventLoop
+from oracles.serve.handler import Form, Handler, OtherData
+from oracles.serve.http_connection import Connection, Gone, Places, Wire
+from oracles.serve.intake import Intake
+from oracles.serve.limits import Limits
 from oracles.serve.openapi import document
-from oracles.wire import json_form, messages
+from oracles.serve.turns import Turns
+from oracles.wire import answers, json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Code, Refused
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
+FORMS: Final[dict[str, Form]] = {PROTOBUF: "protobuf", JSON: "json"}
 STATUS: Final[dict[Code, int]] = {
     "INVALID": 400,
     "UNSUPPORTED": 501,
@@ -34,30 +46,33 @@ STATUS: Final[dict[Code, int]] = {
     "UNAVAILABLE": 503,
     "FAILED": 500,
 }
-PIECE = 1 << 16
-IDLE: Final = 60.0  # seconds that a connection may be silent
-LINGER: Final = 5.0  # seconds that the rest of a refused request is read for
-CONNECTIONS: Final = 128
-CHUNKED: Final = -1
+METHODS: Final = {
+    "/v1/card": ("GET", "HEAD"),
+    "/v1/openapi.json": ("GET", "HEAD"),
+    "/healthz": ("GET", "HEAD"),
+    "/v1/answers": ("POST",),
+    "/v1/data/": ("PUT",),
+}
+OPEN: Final = ("/healthz", "/v1/openapi.json")  # to callers without the token
+CONNECTIONS: Final = 1000
+BACKLOG: Final = 256
 
 
 class Server:
     """A running HTTP server."""
 
-    def __init__(self, handler: Handler, http: _Threading, address: str) -> None:
-        self.handler, self.address, self._http = handler, address, http
-        self._thread = threading.Thread(target=http.serve_forever, args=(0.05,), name="oracle-http", daemon=True)
-        self._thread.start()
+    def __init__(self, handler: Handler, loop: EventLoop, listening: Listening, address: str) -> None:
+        self.handler, self.address = handler, address
+        self._loop, self._listening = loop, listening
 
     def stop(self, grace: float = 30.0) -> None:
         """Take no more questions, give those under way `grace` seconds, end."""
+        if not self._loop.is_running:
+            return
         end = time.monotonic() + grace
         self.handler.drain(grace)
-        self._http.shutdown()
-        self._http.wait_for_replies(max(1.0, end - time.monotonic()))
-        self._http.server_close()
-        self._http.close_connections()
-        self._thread.join(1.0)
+        self._loop.run(self._listening.close(max(1.0, end - time.monotonic())))
+        self._loop.stop()
 
 
 def serve(
@@ -67,313 +82,292 @@ def serve(
     token: str | None = None,
     tls: ssl.SSLContext | None = None,
     limits: Limits | None = None,
+    debug: bool = False,
 ) -> Server:
     """Offer an oracle on HOST:PORT; returns at once with the server under way."""
     host, port = host_and_port(address)
     require_token(host, token)
-    handler = Handler(oracle, limits=limits, token=token)
+    handler = Handler(oracle, limits=limits, token=token, debug=debug)
+    loop = EventLoop("oracle-http")
+    listening = loop.run(_listening(handler, tls))
     try:
-        http = _Threading((host, port), handler, tls)
+        bound = loop.run(listening.open(host, port))
     except OSError as error:
-        raise InputError(f"cannot listen on {address}: {error.strerror}") from None
+        loop.stop()
+        number = error.errno or 0  # below 0: the name of a host that nobody knows
+        words = os.strerror(number) if number > 0 else error.strerror  # asyncio writes a sentence of its own
+        raise InputError(f"cannot listen on {address}: {words}") from None
     shown = f"[{host}]" if ":" in host else host
-    return Server(handler, http, f"{'http' if tls is None else 'https'}://{shown}:{http.server_address[1]}")
+    return Server(handler, loop, listening, f"{'http' if tls is None else 'https'}://{shown}:{bound}")
 
 
-class _Threading(ThreadingHTTPServer):
-    """One thread per connection, and only so many connections."""
+async def _listening(handler: Handler, tls: ssl.SSLContext | None) -> Listening:
+    return Listening(handler, tls)
 
-    daemon_threads = True
-    request_queue_size = 64
 
-    def __init__(self, address: tuple[str, int], handler: Handler, tls: ssl.SSLContext | None) -> None:
-        self.handler = handler
-        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        self._places = threading.BoundedSemaphore(CONNECTIONS)
-        self._lock = threading.Lock()
-        self._open: set[Any] = set()
-        self._changed = threading.Condition()
-        self._replying = 0
-        super().__init__(address, _Exchange)
-        if tls is not None:  # hands are shaken in the connection's own thread, at its first read
-            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+class Listening:
+    """The connections of a server; made and used in the thread of its event loop."""
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Whether there is room for a connection; one too many is closed at once, and its client may try again."""
-        return self._places.acquire(blocking=False)
+    def __init__(self, handler: Handler, tls: ssl.SSLContext | None) -> None:
+        limits = handler.limits
+        self._handler, self._tls = handler, tls
+        self._places = Places(min(CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+        self._turns = Turns(limits)
+        self._intake = Intake(limits.received_bytes, limits.patience)
+        self._server: asyncio.Server | None = None
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        with self._lock:
-            self._open.add(request)
+    async def open(self, host: str, port: int) -> int:
+        """Listens; the port that it got."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: Wire(self._places, self._tls, self._converse), host, port, backlog=BACKLOG
+        )
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self, seconds: float) -> None:
+        """Takes no more connections, gives replies that are being sent so many seconds, and ends all."""
+        if self._server is not None:
+            self._server.close()
+        end = time.monotonic() + seconds
+        while any(wire.state == "work" for wire in self._places.all) and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        for wire in list(self._places.all):
+            wire.abort()
+        self._turns.close()
+
+    async def _converse(self, wire: Wire) -> None:
+        connection = Connection(wire, self._intake)
+        while True:
+            exchange = _Exchange(self._handler, self._turns, connection)
+            if not await exchange.perform():
+                return
+
+
+class _Exchange:
+    """One request and the reply to it."""
+
+    def __init__(self, handler: Handler, turns: Turns, connection: Connection) -> None:
+        self._handler, self._turns, self._connection = handler, turns, connection
+        self._headers: dict[str, str] = {}
+        self._method = ""
+
+    async def perform(self) -> bool:
+        """Answers the next request; whether another may follow."""
+        connection = self._connection
         try:
-            super().process_request_thread(request, client_address)
-        finally:
-            with self._lock:
-                self._open.discard(request)
-            self._places.release()
+            request = await connection.next_request()
+            if request is None:
+                return False
+            self._headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers}
+            self._method = request.method.decode("latin-1")
+            await self._performed(request)
+        except h11.RemoteProtocolError as error:
+            connection.is_closing = True
+            code: Code = "UNSUPPORTED" if error.error_status_hint == 501 else "INVALID"
+            await self._refuse(Refused(f"this cannot be read as HTTP/1.1: {error}", code=code))
+        except TimeoutError:
+            connection.is_closing = True
+            await self._refuse(_Late("the request came too slowly", code="INVALID"))
+        except Refused as refused:
+            await self._refuse(refused)
+        except (Gone, OSError):
+            raise
+        except Exception:  # a defect of this server: its owner must see it, and the client get an answer
+            traceback.print_exc()
+            await self._refuse(Refused("the server failed on this request", code="FAILED"))
+        return await connection.finish()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Errors of a connection, such as a client that closed it, are not reported."""
+    async def _performed(self, request: h11.Request) -> None:
+        if request.http_version not in (b"1.0", b"1.1"):
+            self._connection.is_closing = True
+            raise Refused("only HTTP/1.1 is spoken here", code="UNSUPPORTED")
+        path = request.target.decode("latin-1")
+        perform = self._admitted(path)
+        await perform(request)
 
-    @contextmanager
-    def replying(self) -> Iterator[None]:
-        """Counts a request as under way, from its head to the last byte of the reply."""
-        with self._changed:
-            self._replying += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._replying -= 1
-                self._changed.notify_all()
-
-    def wait_for_replies(self, seconds: float) -> None:
-        """Waits until every reply under way is sent, at most so many seconds."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._replying == 0, seconds)
-
-    def close_connections(self) -> None:
-        with self._lock:
-            for connection in self._open:
-                with suppress(OSError):
-                    socket.socket.shutdown(connection, socket.SHUT_RDWR)
-
-
-class _Exchange(BaseHTTPRequestHandler):
-    """One request after the other on a connection; the handler does everything but speak HTTP."""
-
-    protocol_version = "HTTP/1.1"
-    server_version = "oracle/1"
-    sys_version = ""
-    timeout = IDLE
-    wbufsize = PIECE
-    disable_nagle_algorithm = True
-    server: _Threading
-
-    def do_GET(self) -> None:
-        self._performed({"/v1/card": self._card, "/v1/openapi.json": self._openapi, "/healthz": self._health})
-
-    def do_PUT(self) -> None:
-        self._performed({self.path: self._put} if self.path.startswith("/v1/data/") else {})
-
-    def do_POST(self) -> None:
-        self._performed({"/v1/answers": self._answer})
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What http.server itself refuses, a method or a head it cannot read, is a problem like any other."""
-        self.close_connection = True
-        self.request_version = self.protocol_version  # else it takes a first line it cannot read for HTTP/0.9
-        if not hasattr(self, "headers"):  # not even a head was read
-            self.headers = Message()
-        unsupported = code >= HTTPStatus.INTERNAL_SERVER_ERROR
-        self._refuse(Refused(message or HTTPStatus(code).phrase, code="UNSUPPORTED" if unsupported else "INVALID"))
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the handler has its own log, which holds no data."""
-
-    def _performed(self, routes: dict[str, Any]) -> None:
-        with self.server.replying():
-            self._left = 0
-            try:
-                self._left = self._announced()
-                self._admitted(routes)()
-            except Refused as refused:
-                self._discard()  # or a client that is still sending would never read why
-                self._refuse(refused)
-            self._discard()
-            self.wfile.flush()
-
-    def _admitted(self, routes: dict[str, Any]) -> Callable[[], None]:
-        """What performs this request; refused if the path is unknown or the caller has not the token."""
-        perform: Callable[[], None] | None = routes.get(self.path)
-        if perform is None:
-            raise _UnknownPath(f"there is no {self.command} {self.path[:100]!r} here")
-        if self.path not in ("/healthz", "/v1/openapi.json"):
-            self.server.handler.admit(self.headers.get("Authorization"))
-        return perform
-
-    def _limit(self) -> int:
-        limits = self.server.handler.limits
-        return limits.dataset_bytes if self.command == "PUT" else limits.request_bytes
+    def _admitted(self, path: str) -> Callable[[h11.Request], Coroutine[Any, Any, None]]:
+        """What performs a request; refused if the path is unknown or the caller has not the token."""
+        known = "/v1/data/" if path.startswith("/v1/data/") else path.partition("?")[0]
+        if known not in METHODS:
+            raise _UnknownPath(f"there is no {path[:100]!r} here", code="UNSUPPORTED")
+        if self._method not in METHODS[known]:
+            raise _WrongMethod(METHODS[known])
+        if known not in OPEN:
+            self._handler.admit(self._headers.get("authorization"))
+            self._connection.wire.is_admitted = True
+        performs: dict[str, Callable[[h11.Request], Coroutine[Any, Any, None]]] = {
+            "/v1/card": self._card,
+            "/v1/openapi.json": self._openapi,
+            "/healthz": self._health,
+            "/v1/answers": self._answer,
+            "/v1/data/": self._put,
+        }
+        return performs[known]
 
     # ---- verbs
 
-    def _card(self) -> None:
-        description = self.server.handler.describe()
+    async def _card(self, request: h11.Request) -> None:
+        description = self._handler.describe()
         if self._accepted() == JSON:
-            self._send(200, JSON, json_form.dumped(json_form.json_description(description)))
+            await self._send(200, JSON, json_form.dumped(json_form.json_description(description)))
         else:
-            self._send(200, PROTOBUF, messages.pack_description(description).SerializeToString())
+            await self._send(200, PROTOBUF, messages.pack_description(description).SerializeToString())
 
-    def _put(self) -> None:
-        form = "json" if self._given() == JSON else "protobuf"
-        digest = self.server.handler.put(self.path.removeprefix("/v1/data/"), self._body(), form=form)
+    async def _openapi(self, request: h11.Request) -> None:
+        await self._send(200, JSON, json.dumps(document(self._handler.needs_token)).encode())
+
+    async def _health(self, request: h11.Request) -> None:
+        await self._send(200, "text/plain", b"ok\n")
+
+    async def _put(self, request: h11.Request) -> None:
+        form = FORMS[self._given()]
+        digest = request.target.decode("latin-1").removeprefix("/v1/data/").partition("?")[0]
+        if not self._handler.keeps(digest):
+            body, arriving = await self._connection.body(request, self._handler.limits.dataset_bytes)
+            try:
+                await self._while_asked(self._turns.read(lambda: self._handler.put(digest, [body], form=form)))
+            finally:
+                arriving.forget()
         if self._accepted() == JSON:
-            self._send(200, JSON, json_form.dumped({"digest": digest}))
+            await self._send(200, JSON, json_form.dumped({"digest": digest}))
         else:
-            self._send(200, PROTOBUF, pb.PutReply(digest=digest).SerializeToString())
+            await self._send(200, PROTOBUF, pb.PutReply(digest=digest).SerializeToString())
 
-    def _answer(self) -> None:
-        handler, given = self.server.handler, self._given()
-        body = b"".join(self._body())
-        question = handler.json_question(body) if given == JSON else handler.question(_message(body))
-        releases = handler.answer(question)
-        if self._accepted() == JSON:
-            self._send(200, JSON, json_form.dumped(json_form.json_releases(releases)))
-        else:
-            self._stream(messages.parts(releases))
-
-    def _stream(self, parts: Iterator[pb.Part]) -> None:
-        """Sends frames as they are made; a failure before the first becomes an error status, a later one a frame."""
-        waiting = next(parts, None)
-        self._head(200, PROTOBUF, {"Transfer-Encoding": "chunked"})
-        sent = 0
+    async def _answer(self, request: h11.Request) -> None:
+        form, accepted = FORMS[self._given()], self._accepted()
+        body, arriving = await self._connection.body(request, self._handler.limits.request_bytes)
+        self._handler.require_open()
+        make = json_form.json_pieces if accepted == JSON else _frames
+        pieces = make(self._handler.answer_to(body, form), messages.digest_of(body))
+        seconds = self._handler.limits.question_seconds
         try:
-            while waiting is not None:
-                self._chunk(messages.frame(pb.Reply(part=waiting)))
-                sent += not waiting.more
-                waiting = next(parts, None)
-            last = pb.Reply(done=pb.Done(releases=sent))
-        except Refused as refused:
-            last = pb.Reply(problem=messages.pack_problem(refused))
-        self._chunk(messages.frame(last))
-        self.wfile.write(b"0\r\n\r\n")
+            async with asyncio.timeout(seconds):
+                await self._while_asked(self._stream(pieces, accepted))
+        except TimeoutError:
+            if not self._connection.can_reply:
+                raise Gone from None
+            raise Refused(f"the question took more than {seconds:g} s", code="FAILED") from None
+        finally:
+            arriving.forget()
 
-    def _openapi(self) -> None:
-        self._send(200, JSON, json.dumps(document()).encode())
+    async def _while_asked(self, work: Coroutine[Any, Any, None] | Coroutine[Any, Any, str]) -> None:
+        """Does the work, unless the client hangs up before it is done."""
+        wire, myself = self._connection.wire, asyncio.current_task()
+        task = asyncio.ensure_future(work)
+        wire.on_end = task.cancel
+        if wire.is_over:
+            task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            if myself is not None and myself.cancelling():  # not the work alone
+                raise
+            raise Gone from None
+        finally:
+            wire.on_end = None
 
-    def _health(self) -> None:
-        self._send(200, "text/plain", b"ok\n")
+    async def _stream(self, pieces: Generator[bytes, None, None], kind: str) -> None:
+        """Sends an answer as it is made; one that is complete at once has a length."""
+        connection = self._connection
+        async with aclosing(self._turns.batches(pieces)) as batches:
+            async for batch, is_last in batches:
+                data = b"".join(batch)
+                if connection.can_reply and is_last:
+                    await self._send(200, kind, data)
+                    return
+                head = b""
+                if connection.can_reply:
+                    head = connection.head(200, [("Content-Type", kind), ("Transfer-Encoding", "chunked")])
+                end = connection.end if is_last else bytes
+                await connection.wire.send(head + connection.piece(data) + end())
 
     # ---- HTTP
 
     def _given(self) -> str:
-        kind = str(self.headers.get("Content-Type", "")).partition(";")[0].strip().lower()
-        if kind not in (PROTOBUF, JSON):
-            raise _UnknownContentType(f"the content type {kind[:80]!r} is not spoken here; use {JSON} or {PROTOBUF}")
+        kind = self._headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in FORMS:
+            raise _UnknownContentType(
+                f"the content type {kind[:80]!r} is not spoken here; use {JSON} or {PROTOBUF}", code="UNSUPPORTED"
+            )
         return kind
 
     def _accepted(self) -> str:
         """The form of the reply: protobuf if the client names it, else the form of the request, else JSON."""
-        accept = str(self.headers.get("Accept", "")).lower()
-        for kind in (PROTOBUF, JSON):
+        accept = self._headers.get("accept", "").lower()
+        for kind in FORMS:
             if kind in accept:
                 return kind
-        return PROTOBUF if PROTOBUF in str(self.headers.get("Content-Type", "")).lower() else JSON
+        return PROTOBUF if PROTOBUF in self._headers.get("content-type", "").lower() else JSON
 
-    def _announced(self) -> int:
-        """The length of the body, CHUNKED if it comes in chunks."""
-        if "chunked" in str(self.headers.get("Transfer-Encoding", "")).lower():
-            return CHUNKED
-        text = str(self.headers.get("Content-Length") or "0")
-        if not text.isascii() or not text.isdecimal() or len(text) > 18:
-            self.close_connection = True
-            raise Refused("the Content-Length is no number", code="INVALID")
-        return int(text)
-
-    def _body(self) -> Iterator[bytes]:
-        """The body in pieces, together not more than the handler allows."""
-        limit, seen = self._limit(), 0
-        if self._left > limit:
-            raise _too_large(limit)
-        for piece in self._chunks() if self._left == CHUNKED else self._counted():
-            seen += len(piece)
-            if seen > limit:
-                raise _too_large(limit)
-            yield piece
-
-    def _counted(self) -> Iterator[bytes]:
-        while self._left > 0:
-            piece = self.rfile.read(min(self._left, PIECE))
-            if not piece:
-                self.close_connection = True
-                raise Refused("the request broke off", code="INVALID")
-            self._left -= len(piece)
-            yield piece
-
-    def _discard(self) -> None:
-        """Reads what is left of the body, as long as that takes no more than a few seconds."""
-        end = time.monotonic() + LINGER
-        while self._left > 0 and time.monotonic() < end and self.rfile.readable():
-            piece = self.rfile.read(min(self._left, PIECE))
-            self._left = self._left - len(piece) if piece else CHUNKED
-        if self._left:
-            self.close_connection = True
-
-    def _chunks(self) -> Iterator[bytes]:
-        while True:
-            head = self.rfile.readline(100).partition(b";")[0].strip()
-            if not head or len(head) > 8 or not all(digit in b"0123456789abcdefABCDEF" for digit in head):
-                raise Refused("the request's chunks cannot be read", code="INVALID")
-            size = int(head, 16)
-            if size == 0:
-                break
-            while size > 0:
-                piece = self.rfile.read(min(size, PIECE))
-                if not piece:
-                    raise Refused("the request broke off", code="INVALID")
-                size -= len(piece)
-                yield piece
-            self.rfile.readline(10)
-        while self.rfile.readline(1000).strip():  # trailers mean nothing here
-            pass
-        self._left = 0
-
-    def _refuse(self, refused: Refused) -> None:
-        headers = {} if refused.retry_after is None else {"Retry-After": str(max(1, round(refused.retry_after)))}
+    async def _refuse(self, refused: Refused) -> None:
+        if not self._connection.can_reply:  # the reply has begun: all that is left is to break it off
+            self._connection.wire.abort()
+            raise Gone
+        headers = [] if refused.retry_after is None else [("Retry-After", str(max(1, round(refused.retry_after))))]
         if refused.code == "UNAUTHENTICATED":
-            headers["WWW-Authenticate"] = "Bearer"
-        status = refused.status if isinstance(refused, _Unsupported) else STATUS[refused.code]
+            headers.append(("WWW-Authenticate", "Bearer"))
+        if isinstance(refused, _WrongMethod):
+            headers.append(("Allow", ", ".join(refused.allowed)))
+        status = refused.status if isinstance(refused, _OwnStatus) else STATUS[refused.code]
+        if isinstance(refused, OtherData):
+            status = 409
+        if refused.code == "TOO_LARGE":
+            self._connection.is_closing = True  # what is left of it is too much to read
         if self._accepted() == JSON:
-            self._send(status, JSON, json_form.dumped(json_form.json_problem(refused)), headers)
+            await self._send(status, JSON, json_form.dumped(json_form.json_problem(refused)), headers)
         else:
-            self._send(status, PROTOBUF, messages.pack_problem(refused).SerializeToString(), headers)
+            await self._send(status, PROTOBUF, messages.pack_problem(refused).SerializeToString(), headers)
 
-    def _send(self, status: int, kind: str, body: bytes, headers: dict[str, str] | None = None) -> None:
-        self._head(status, kind, {"Content-Length": str(len(body)), **(headers or {})})
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def _head(self, status: int, kind: str, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-
-    def _chunk(self, data: bytes) -> None:
-        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    async def _send(self, status: int, kind: str, body: bytes, headers: list[tuple[str, str]] | None = None) -> None:
+        await self._connection.reply(status, [("Content-Type", kind), *(headers or [])], body)
 
 
-class _Unsupported(Refused):
-    """Refused as UNSUPPORTED, with an HTTP status of its own."""
+def _frames(releases: Iterator[Release], question: str) -> Generator[bytes, None, None]:
+    """An answer as frames; a failure before the first becomes an error status, a later one a frame."""
+    sent = is_begun = 0
+    try:
+        for part in answers.parts(releases, question):
+            is_begun = 1
+            sent += not part.more
+            yield messages.frame(pb.Reply(part=part))
+    except (Refused, ReleaseError) as error:
+        refused = error if isinstance(error, Refused) else Refused(str(error), code="FAILED")
+        if not is_begun:
+            raise refused from None
+        yield messages.frame(pb.Reply(problem=messages.pack_problem(refused)))
+    else:
+        yield messages.frame(pb.Reply(done=pb.Done(releases=sent)))
+
+
+class _OwnStatus(Refused):
+    """Refused with an HTTP status of its own."""
 
     status = 501
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, code="UNSUPPORTED")
+
+class _Late(_OwnStatus):
+    """The request did not arrive in time."""
+
+    status = 408
 
 
-class _UnknownContentType(_Unsupported):
+class _UnknownContentType(_OwnStatus):
     """The request is neither JSON nor protobuf."""
 
     status = 415
 
 
-class _UnknownPath(_Unsupported):
+class _UnknownPath(_OwnStatus):
     """There is no such path."""
 
     status = 404
 
 
-def _too_large(limit: int) -> Refused:
-    return Refused(f"the request has more than {limit} bytes", code="TOO_LARGE")
+class _WrongMethod(_OwnStatus):
+    """The path is there, for other methods."""
 
+    status = 405
 
-def _message(body: bytes) -> pb.AnswerRequest:
-    try:
-        return messages.parsed(pb.AnswerRequest, body)
-    except ReleaseError as error:
-        raise Refused(str(error), code="INVALID") from None
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"only {' and '.join(allowed)} can be asked for here", code="UNSUPPORTED")
+        self.allowed = allowed

@@ -10,6 +10,9 @@ CODES = {
     400: "INVALID: the request is wrong",
     401: "UNAUTHENTICATED: no token, or a wrong one",
     404: "UNKNOWN_DATA: nothing is kept under this digest; put it again (UNSUPPORTED: there is no such path)",
+    405: "UNSUPPORTED: the path is there for other methods, which Allow lists",
+    408: "INVALID: the request came too slowly",
+    409: "INVALID: the body of a Put has another digest than its path",
     413: "TOO_LARGE: more than this server allows",
     415: "UNSUPPORTED: neither JSON nor protobuf",
     429: "BUSY: too many questions at once; repeat after Retry-After",
@@ -17,20 +20,31 @@ CODES = {
     501: "UNSUPPORTED: not done here",
     503: "UNAVAILABLE: starting or stopping; repeat after Retry-After",
 }
+DESCRIPTION = (
+    "The JSON form of the oracle protocol; the protobuf form is in oracle/v1/oracle.proto. Beyond what the schemas "
+    "say, the parts of a dataset must fit together, or it is INVALID (400): the table has the columns of the schema in "
+    "their order, each with `rows` codes; a code is -1 or a position in its palette; every cell is a value of its "
+    "column's domain, and -1 stands only where the domain has null; names are distinct, and all paths of a hierarchy "
+    "end in one root; a domain holds what its kind says: numbers, periods (of dates), else texts; a row to leave out "
+    "is one that the data has; where the card says predictions, `about` has one cell for each quasi-identifier; "
+    "`draws` is at most the card's `max_draws`."
+)
 TEXT: dict[str, Any] = {"type": "string"}
-WHOLE: dict[str, Any] = {"type": "integer", "minimum": 0}
+NAME: dict[str, Any] = {"type": "string", "minLength": 1}
+WHOLE: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 TRUTH: dict[str, Any] = {"type": "boolean"}
 
 
-def document() -> dict[str, Any]:
+def document(needs_token: bool = False) -> dict[str, Any]:
+    """The document of a server, which may need a token."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Oracle: an anonymizer that can be audited",
             "version": f"{MAJOR}.{MINOR}",
-            "description": "The JSON form of the oracle protocol; the protobuf form is in oracle/v1/oracle.proto.",
+            "description": DESCRIPTION,
         },
-        "security": [{"token": []}, {}],
+        "security": [{"token": []}] if needs_token else [],
         "paths": _paths(),
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -79,6 +93,7 @@ def _schemas() -> dict[str, Any]:
     codes = [text.partition(":")[0] for text in CODES.values()]
     period = _object({"from": {"type": "string", "format": "date"}, "to": {"type": "string", "format": "date"}})
     value = {"type": ["number", "string", "null"]}
+    declared = _list(_ref("Declaration")) | {"minItems": 1}
     cell = {"type": ["integer", "number", "boolean", "string", "null"]}
     return {
         "Digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
@@ -91,14 +106,15 @@ def _schemas() -> dict[str, Any]:
         ),
         "Description": _object({"protocol": _ref("Version"), "card": _ref("Card")}, request_bytes=WHOLE),
         "Declaration": _object(
-            {"name": TEXT, "kind": {"enum": kinds}, "domain": _list({"anyOf": [value, period]})},
-            order=_list(TEXT), hierarchy=_list(_list(TEXT)), notation=TEXT, points=TRUTH,
-            closed={"enum": ["both", "left", "right", "neither"]},
-        ),
-        "Schema": _object({"quasi": _list(_ref("Declaration")), "sensitive": _list(_ref("Declaration"))}, weight=TEXT),
+            {"name": NAME, "kind": {"enum": kinds}, "domain": _list({"anyOf": [value, period]})},
+            order=_list(TEXT) | {"uniqueItems": True}, hierarchy=_list(_list(NAME) | {"minItems": 2}), notation=TEXT,
+            points=TRUTH, closed={"enum": ["both", "left", "right", "neither"]},
+        ) | {"if": {"properties": {"kind": {"const": "ordered"}}},
+             "then": {"anyOf": [_filled("order"), _filled("hierarchy")]}},
+        "Schema": _object({"quasi": declared, "sensitive": declared}, weight=TEXT),
         "Column": _object(
             {"name": TEXT, "palette": _list({"type": ["integer", "number", "boolean", "string"]}),
-             "codes": _list({"type": "integer", "minimum": -1})},
+             "codes": _list({"type": "integer", "minimum": -1, "maximum": 2**31 - 1})},
             type={"enum": ["int", "float", "bool", "text"]},
         ),
         "Table": _object({"rows": WHOLE, "columns": _list(_ref("Column"))}),
@@ -108,11 +124,16 @@ def _schemas() -> dict[str, Any]:
             {}, dataset=_ref("Dataset"), digest=_ref("Digest"), without=_ref("Without"),
             drop={"type": ["integer", "null"], "minimum": 0},
             about={"type": ["array", "null"], "items": cell}, draws={"type": "integer", "minimum": 1, "default": 1},
-            seed={"type": ["string", "integer"], "default": 0},
-        ) | {"oneOf": [{"required": [member]} for member in ("dataset", "digest", "without")]},
+            seed={"oneOf": [WHOLE, {"type": "string", "pattern": "^[0-9]{1,18}$"}], "default": 0},
+        ) | {"oneOf": [
+            {"required": ["dataset"]}, {"required": ["digest"]},
+            {"required": ["without"], "properties": {"drop": {"type": "null"}}},
+        ]},
         "Release": _object({}, table=_ref("Table"), notes=_list(TEXT), predictions=_list(_list({"type": "number"})))
         | {"oneOf": [{"required": ["table"]}, {"required": ["predictions"]}]},
-        "Releases": _object({"releases": _list(_ref("Release"))}),
+        "Releases": _object(
+            {"releases": _list(_ref("Release"))}, question=_ref("Digest"), problem=_ref("Problem"),
+        ),
         "Kept": _object({"digest": _ref("Digest")}),
         "Problem": _object({"code": {"enum": sorted(set(codes))}, "message": TEXT}, retry_after={"type": "number"}),
     }  # fmt: skip
@@ -121,6 +142,11 @@ def _schemas() -> dict[str, Any]:
 def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": {**required, **optional}}
     return {**schema, "required": list(required)} if required else schema
+
+
+def _filled(key: str) -> dict[str, Any]:
+    """An object that has this list, and something in it."""
+    return {"required": [key], "properties": {key: {"minItems": 1}}}
 
 
 def _list(items: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from google.protobuf.message import Message
 
 from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Oracle
-from oracles.serve.handler import Handler, Limits
-from oracles.wire import messages
+from oracles.serve.handler import Handler
+from oracles.serve.limits import Limits
+from oracles.wire import answers, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Refused
 
@@ -27,13 +28,13 @@ def claimed_stdout() -> BinaryIO:
     return sink
 
 
-def serve(oracle: Oracle, *, sink: BinaryIO | None = None, limits: Limits | None = None) -> None:
+def serve(oracle: Oracle, *, sink: BinaryIO | None = None, limits: Limits | None = None, debug: bool = False) -> None:
     """Answer until standard input ends, or SIGTERM comes and the question under way is answered.
 
     Claim standard output before the vendor's module is imported if its import may print, and hand it over.
     """
     with sink or claimed_stdout() as frames:
-        Conversation(Handler(oracle, limits=limits), sys.stdin.buffer, frames).run()
+        Conversation(Handler(oracle, limits=limits, debug=debug), sys.stdin.buffer, frames).run()
 
 
 class Conversation:
@@ -42,6 +43,7 @@ class Conversation:
     def __init__(self, handler: Handler, source: BinaryIO, sink: BinaryIO) -> None:
         self.handler, self._source, self._sink = handler, source, sink
         self._waiting = self._stopping = False
+        self._frame = b""  # what was read last
 
     def run(self) -> None:
         signal.signal(signal.SIGTERM, lambda *_: self._stop())
@@ -57,6 +59,7 @@ class Conversation:
             raise SystemExit(0)
 
     def _next(self) -> pb.Request | None:
+        """The next request, and in `_frame` the bytes that carried it."""
         self._waiting = True  # from here on SIGTERM ends the process at once
         try:
             if self._stopping:  # it came a moment before
@@ -69,7 +72,8 @@ class Conversation:
             self._waiting = False
 
     def _read(self, size: int) -> bytes:
-        return self._source.read(size)
+        self._frame = self._source.read(size)
+        return self._frame
 
     def _reply(self, request: pb.Request) -> None:
         verb = request.WhichOneof("verb")
@@ -99,8 +103,9 @@ class Conversation:
             yield put.part
 
     def _answer(self, request: pb.AnswerRequest) -> None:
+        question = messages.digest_of(self._frame)
         releases = 0
-        for part in messages.parts(self.handler.answer(self.handler.question(request))):
+        for part in answers.parts(self.handler.answer_to(request.SerializeToString()), question):
             self._send(pb.Reply(part=part))
             releases += not part.more
         self._send(pb.Reply(done=pb.Done(releases=releases)))

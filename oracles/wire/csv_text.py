@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
 
-from harness.vocabulary.errors import InputError, ReleaseError
+from harness.vocabulary.errors import NO_ANSWER_IN_TIME, InputError, OracleError, ReleaseError
 from harness.vocabulary.table import Cells, Codes, Table
 from harness.vocabulary.values.atoms import cell_text
-from oracles.untrusted import checked_columns, quoted
+from oracles.untrusted import checked_columns, quoted, require_few_rows
 
 MARKS = ",;\t|"
-ROWS_AT_ONCE = 10_000  # so that a large reply is never held as Python strings all together
+CELLS_AT_ONCE = 100_000  # so that a large reply is never held as Python strings all together
 START = 100_000  # bytes at the beginning in which the delimiter, and a header that comes late, are looked for
 LONGEST_LINE = 1_000_000
-MOST_ROWS = 5_000_000
+MOST_ROWS = 5_000_000  # unless the caller allows fewer
 
 
 def checked_delimiter(mark: str | None) -> str | None:
@@ -51,12 +53,18 @@ def _field(text: str, delimiter: str) -> str:
 
 
 def from_csv(
-    reply: bytes, expected: Sequence[str], *, delimiter: str | None = None, columns: Sequence[str] = ()
+    reply: bytes,
+    expected: Sequence[str],
+    *,
+    delimiter: str | None = None,
+    columns: Sequence[str] = (),
+    most: int = MOST_ROWS,
+    until: float = math.inf,
 ) -> Table:
     """A reply as a table of cells exactly as printed, or a ReleaseError that says why it is none.
 
     The delimiter is the one that finds the expected names in the header, unless it is given; `columns` are the
-    names of a reply without a header.
+    names of a reply without a header. At most `most` rows are read, and none after `until` on the monotonic clock.
     """
     start = reply[:START].decode("utf-8-sig", "replace")
     if not reply.strip():
@@ -68,7 +76,7 @@ def from_csv(
         names = checked_columns(list(columns) or next(rows))
         if not columns:
             _require_header(start, names, expected)
-        return _table(names, _checked(rows, names))
+        return _table(names, _checked(rows, names, most), until)
     except csv.Error as error:
         raise ReleaseError(f"line {rows.line_num} of the reply is not CSV: {error}") from None
     except UnicodeDecodeError as error:
@@ -123,10 +131,9 @@ def _require_header(start: str, names: Sequence[str], expected: Sequence[str]) -
     )
 
 
-def _checked(rows: Iterator[list[str]], names: Sequence[str]) -> Iterator[list[str]]:
+def _checked(rows: Iterator[list[str]], names: Sequence[str], most: int) -> Iterator[list[str]]:
     for number, row in enumerate(rows):
-        if number == MOST_ROWS:
-            raise ReleaseError(f"the reply has more than {MOST_ROWS} rows")
+        require_few_rows(number + 1, most)
         if len(row) == len(names):
             yield row
         elif row:  # blank lines are nothing
@@ -136,11 +143,14 @@ def _checked(rows: Iterator[list[str]], names: Sequence[str]) -> Iterator[list[s
             )
 
 
-def _table(names: Sequence[str], rows: Iterator[list[str]]) -> Table:
+def _table(names: Sequence[str], rows: Iterator[list[str]], until: float) -> Table:
     """Palettes and codes, filled a block of rows at a time."""
+    at_once = max(1, CELLS_AT_ONCE // max(1, len(names)))
     places: list[dict[str, int]] = [{} for _ in names]
     blocks: list[list[Codes]] = [[] for _ in names]
-    while block := list(islice(rows, ROWS_AT_ONCE)):
+    while block := list(islice(rows, at_once)):
+        if time.monotonic() > until:
+            raise OracleError("the reply came, but could not be read in time", reason=NO_ANSWER_IN_TIME)
         for place, codes, column in zip(places, blocks, zip(*block, strict=True), strict=True):
             codes.append(np.array([place.setdefault(cell, len(place)) for cell in column], dtype=np.int32))
     return Table(tuple(names), tuple(_cells(place, codes) for place, codes in zip(places, blocks, strict=True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
@@ -21,19 +21,11 @@ from harness.vocabulary.table import Cells, Table
 from harness.vocabulary.values import Kind, Raw, Reading, Span
 from oracles.untrusted import checked_columns, pause, quoted, readable_notes
 from oracles.wire import messages
+from oracles.wire.answers import check_echo
 from oracles.wire.declarations import Closed, column_of, paths_of, span_of, whole
 from oracles.wire.json_values import integers_of, list_of, number_of, object_of, texts_of, truth_of, whole_of, wrong
-from oracles.wire.messages import (
-    MESSAGE_BYTES,
-    Code,
-    Description,
-    Question,
-    Refused,
-    check_major,
-    checked_card,
-    checked_dataset,
-    rows_left_out,
-)
+from oracles.wire.messages import MESSAGE_BYTES, Code, Description, Refused, check_major, checked_card, checked_dataset
+from oracles.wire.questions import Question, rows_left_out
 from oracles.wire.tables import checked_cells
 
 TYPES = {"i": "int", "u": "int", "f": "float", "b": "bool", "O": "text", "U": "text"}
@@ -337,8 +329,29 @@ def _json_release(release: Release) -> dict[str, Any]:
     return {"table": json_table(release), **notes}
 
 
-def read_releases(message: Mapping[str, Any], most: int) -> list[Release]:
-    """The releases of one answer, or a ReleaseError."""
+def json_pieces(releases: Iterable[Release], question: str) -> Generator[bytes, None, None]:
+    """The body of an answer, release by release; a problem that comes too late for a status of its own ends it."""
+    separator = f'{{"question":"{question}","releases":['.encode()
+    is_begun = False
+    try:
+        for release in releases:
+            yield separator + dumped(_json_release(release))
+            separator, is_begun = b",", True
+    except (Refused, ReleaseError) as error:
+        refused = error if isinstance(error, Refused) else Refused(str(error), code="FAILED")
+        if not is_begun:
+            raise refused from None
+        yield b'],"problem":' + dumped(json_problem(refused)) + b"}"
+    else:
+        yield (b"" if is_begun else separator) + b"]}"
+
+
+def read_releases(message: Mapping[str, Any], most: int, question: str = "") -> list[Release]:
+    """The releases of one answer, or a ReleaseError; the problem that ended it, if it has one."""
+    if question and "question" in message:
+        check_echo(str(message["question"]), question)
+    if "problem" in message:
+        raise read_problem(object_of(message["problem"], "problem"))
     releases = [object_of(release, "a release") for release in list_of(message.get("releases"), "releases")]
     if len(releases) > most:
         raise ReleaseError(f"it sent more than the {most} releases that were asked for")

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeVar, get_args
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeVar, get_args
 
 from google.protobuf.message import DecodeError, Message
 
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import REFUSED, AwayError, FailedError, InputError, OracleError, ReleaseError
-from harness.vocabulary.oracle import Ask, Card, Release
-from harness.vocabulary.release import Predictions
+from harness.vocabulary.oracle import Card
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
 from harness.vocabulary.values import Raw
-from oracles.untrusted import MOST_NOTES, SAID, TOKEN_HINT, checked_name, pause, quoted, readable_notes
+from oracles.untrusted import SAID, TOKEN_HINT, checked_name, pause, quoted
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.declarations import check_domain, pack_schema, unpack_schema
-from oracles.wire.tables import Growing, Rows, grown, pack_table, prediction_parts, table_parts, unpack_table
+from oracles.wire.tables import pack_table, unpack_table
 
-MAJOR, MINOR = 1, 1
+MAJOR, MINOR = 1, 2
 SEVERAL_ROWS: Final = (1, 1)  # the version from which a question may leave out several rows by index
-MOST_ROWS_LEFT_OUT: Final = 100_000  # by index in one question
 PART_BYTES: Final = 900_000  # no message of a stream is larger; receivers take up to MESSAGE_BYTES
 MESSAGE_BYTES: Final = 4 * 2**20
+FRAME_HEAD: Final = 4  # bytes that say how long the message of a frame is
 MOST_BYTES: Final = 128 * 2**20  # of one release, as received and as decoded
 DESCRIBE_SECONDS: Final = 30.0  # a card is a constant
 Code = Literal[
@@ -76,36 +75,6 @@ class Description:
     protocol: tuple[int, int] = (MAJOR, MINOR)
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
-    """An ask as it travels: with its dataset, or with the digest of one that was put before."""
-
-    data: Dataset | str
-    drop: tuple[int, ...] = ()  # rows to leave out; several only of data that was put before
-    about: tuple[Any, ...] | None = None
-    draws: int = 1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.draws < 1:
-            raise InputError(f"draws must be at least 1, not {self.draws}")
-        if not 0 <= self.seed < 2**63:
-            raise InputError(f"seed must be a whole number from 0 to 2**63 - 1, not {self.seed}")
-        if len(self.drop) > MOST_ROWS_LEFT_OUT:
-            raise InputError(f"{len(self.drop)} rows are to be left out; at most {MOST_ROWS_LEFT_OUT} are")
-        if len(set(self.drop)) < len(self.drop):
-            raise InputError("a row to be left out is named twice; name each once")
-        if len(self.drop) > 1 and isinstance(self.data, Dataset):
-            raise InputError("several rows can be left out by index only of data that was put; send the other rows")
-
-    def of(self, data: Dataset) -> Ask:
-        """The ask about this dataset."""
-        beyond = next((row for row in self.drop if not 0 <= row < data.size), None)
-        if beyond is not None:
-            raise InputError(f"row {beyond} is to be left out; the data has rows 0 to {data.size - 1}")
-        return Ask(data, self.drop, self.about, self.draws, self.seed)
-
-
 # ---- bytes
 
 
@@ -125,17 +94,17 @@ def parsed(kind: type[Some], data: bytes) -> Some:
 def frame(message: Message) -> bytes:
     """A message as it stands on standard output or in an HTTP body: its length in four bytes, big end first."""
     body = message.SerializeToString()
-    return len(body).to_bytes(4, "big") + body
+    return len(body).to_bytes(FRAME_HEAD, "big") + body
 
 
 def read_frame(read: Callable[[int], bytes], kind: type[Some], limit: int = MESSAGE_BYTES) -> Some | None:
     """The next message of a stream, None at its end; `read(n)` gives n bytes, or fewer where the stream ends."""
-    head = read(4)
+    head = read(FRAME_HEAD)
     if not head:
         return None
     size = int.from_bytes(head, "big")
-    if len(head) < 4 or size > limit:
-        what = f"announces {size} bytes, more than {limit}" if len(head) == 4 else "breaks off in its length"
+    if len(head) < FRAME_HEAD or size > limit:
+        what = f"announces {size} bytes, more than {limit}" if len(head) == FRAME_HEAD else "breaks off in its length"
         raise ReleaseError(f"a frame {what}; is something else written to this stream? It begins with {head!r}")
     body = read(size)
     if len(body) < size:
@@ -217,7 +186,7 @@ def checked_card(card: Card) -> Card:
     return card
 
 
-# ---- datasets and questions
+# ---- datasets
 
 
 def pack_dataset(data: Dataset) -> pb.Dataset:
@@ -246,77 +215,6 @@ def checked_dataset(schema: Schema, table: Table, domains: Sequence[Sequence[Raw
     return Dataset.within(schema, table, domains)
 
 
-def pack_question(question: Question) -> pb.AnswerRequest:
-    about = [_pack_cell(cell) for cell in question.about or ()]
-    request = pb.AnswerRequest(about=about, draws=question.draws, seed=question.seed)
-    if isinstance(question.data, Dataset):
-        request.dataset.CopyFrom(pack_dataset(question.data))
-    elif len(question.drop) > 1:
-        request.without.CopyFrom(pb.Without(digest=question.data, rows=question.drop))
-    else:
-        request.digest = question.data
-    if len(question.drop) == 1:
-        request.drop = question.drop[0]
-    return request
-
-
-def unpack_question(message: pb.AnswerRequest) -> Question:
-    """A question, or an InputError that says what is wrong with it."""
-    which = message.WhichOneof("data")
-    if which is None:
-        raise InputError("the question names no data; expected a dataset, the digest of one, or such data without rows")
-    data = message.without.digest if which == "without" else message.digest
-    return Question(
-        unpack_dataset(message.dataset) if which == "dataset" else data,
-        rows_left_out(
-            message.drop if message.HasField("drop") else None, message.without.rows if which == "without" else None
-        ),
-        tuple(_unpack_cell(cell) for cell in message.about) or None,
-        message.draws,
-        message.seed,
-    )
-
-
-def rows_left_out(drop: int | None, without: Sequence[int] | None) -> tuple[int, ...]:
-    """The rows that a question leaves out: the one of `drop`, or those of `without`.
-
-    A `without` that names no row is refused: a client that lost the rows must not be given a release of them all.
-    """
-    if without is None:
-        return () if drop is None else (drop,)
-    if drop is not None:
-        raise InputError("the question has drop as well as without; expected one of them")
-    if not without:
-        raise InputError("without names no rows; expected at least one")
-    return tuple(without[: MOST_ROWS_LEFT_OUT + 1])  # one too many is refused by the Question
-
-
-def _pack_cell(cell: Any) -> pb.Cell:
-    match cell:
-        case None:
-            return pb.Cell()
-        case bool():
-            return pb.Cell(truth=cell)
-        case int():
-            return pb.Cell(whole=cell)
-        case float():
-            return pb.Cell(number=cell)
-        case _:
-            return pb.Cell(text=str(cell))
-
-
-def _unpack_cell(cell: pb.Cell) -> Any:
-    which = cell.WhichOneof("value")
-    return None if which is None else getattr(cell, which)
-
-
-def sized(request: pb.AnswerRequest, limit: int) -> pb.AnswerRequest:
-    """The same request, unless the other side would not take one so large."""
-    if request.ByteSize() > limit:
-        raise Refused(f"the question takes {request.ByteSize()} bytes; the oracle takes {limit}", code="TOO_LARGE")
-    return request
-
-
 def put_requests(digest: str, body: bytes) -> Iterator[pb.PutRequest]:
     """The messages that put these bytes."""
     for start in range(0, max(1, len(body)), PART_BYTES):
@@ -324,60 +222,6 @@ def put_requests(digest: str, body: bytes) -> Iterator[pb.PutRequest]:
         if start == 0:
             request.digest, request.size = digest, len(body)
         yield request
-
-
-# ---- releases
-
-
-def parts(releases: Iterable[Release]) -> Iterator[pb.Part]:
-    """The pieces of an answer, each below a megabyte; most releases are one piece."""
-    for draw, release in enumerate(releases):
-        pieces = _pieces(release)
-        waiting = next(pieces)
-        if isinstance(release, Table):
-            waiting.notes.extend(readable_notes(release.notes))
-        for following in pieces:
-            waiting.draw, waiting.more = draw, True
-            yield waiting
-            waiting = following
-        waiting.draw = draw
-        yield waiting
-
-
-def _pieces(release: Release) -> Iterator[pb.Part]:
-    if isinstance(release, Predictions):
-        return (pb.Part(predictions=piece) for piece in prediction_parts(release, PART_BYTES))
-    return (pb.Part(table=piece) for piece in table_parts(release, PART_BYTES))
-
-
-def assembled(pieces: Iterable[pb.Part], most: int, limit: int = MOST_BYTES) -> Iterator[Release]:
-    """The releases that the pieces make up: at most `most` of them, each at most `limit` bytes once decoded."""
-    growing: Growing | Rows | None = None
-    notes: list[str] = []
-    count = 0
-    for part in pieces:
-        if count == most:
-            raise ReleaseError(f"it sent more than the {most} releases that were asked for")
-        if part.draw != count:
-            raise ReleaseError(f"it sent a piece of draw {part.draw} where draw {count} was expected")
-        growing = grown(growing, part, limit)
-        notes += part.notes[: MOST_NOTES - len(notes)]
-        if not part.more:
-            yield _with_notes(growing.finished(), notes)
-            growing, notes, count = None, [], count + 1
-    if growing is not None:
-        raise OracleError(f"the answer broke off in the middle of draw {count}", retryable=True)
-
-
-def _with_notes(release: Release, notes: Sequence[str]) -> Release:
-    """A table with what the other side says about it."""
-    return replace(release, notes=readable_notes(notes)) if notes and isinstance(release, Table) else release
-
-
-def check_done(done: pb.Done, arrived: int) -> None:
-    """Raises a ReleaseError unless as many releases arrived as the end of the answer says."""
-    if done.releases != arrived:
-        raise ReleaseError(f"it says that it sent {done.releases} releases and is done; {arrived} arrived")
 
 
 # ---- problems

@@ -4,11 +4,12 @@ import os
 import sys
 from dataclasses import replace
 
-from oracles.serve.handler import Handler
+from oracles.serve.handler import Form, Handler
 from oracles.serve.stdio import Conversation, claimed_stdout
 from oracles.wire import json_form
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import Description, Question
+from oracles.wire.messages import Description
+from oracles.wire.questions import Question
 from tests.oracles.filters import named
 
 KEYS = {"dataset", "digest", "drop", "about", "draws", "seed"}  # of a question; others are ignored
@@ -20,13 +21,13 @@ class OldHandler(Handler):
     def describe(self, major: int = 0) -> Description:
         return replace(super().describe(major), protocol=(1, 0))
 
-    def question(self, message: pb.AnswerRequest) -> Question:
-        message.ClearField("without")
-        return super().question(message)
-
-    def json_question(self, body: bytes) -> Question:
-        message = json_form.loaded(body)
-        return super().json_question(json_form.dumped({key: message[key] for key in message if key in KEYS}))
+    def question(self, body: bytes, form: Form) -> Question:
+        if form == "protobuf":
+            message = pb.AnswerRequest.FromString(body)
+            message.ClearField("without")
+            return super().question(message.SerializeToString(), form)
+        known = {key: value for key, value in json_form.loaded(body).items() if key in KEYS}
+        return super().question(json_form.dumped(known), form)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.table import Table
 from harness.vocabulary.values.atoms import cell_text
-from oracles.clients.command import Command, program_name
+from oracles.addresses import program_name
+from oracles.clients.command import Command
 from tests.oracles.asking import failure, tables
 from tests.oracles.filters import dataset, travelled
 from tests.waiting import text_of, wait_for_end

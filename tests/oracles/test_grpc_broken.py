@@ -16,7 +16,7 @@ from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card
 from oracles.clients.grpc import GrpcOracle
-from oracles.wire import messages
+from oracles.wire import answers, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Description, Refused
 from tests.oracles.asking import failure as failure_of
@@ -170,11 +170,11 @@ def test_a_server_that_keeps_nothing_gets_the_data_without_the_row() -> None:
     asked: list[Dataset] = []
 
     def keep(request: bytes, context: grpc.ServicerContext) -> Iterator[pb.Part]:
-        question = messages.unpack_question(pb.AnswerRequest.FromString(request))
+        question = questions.unpack_question(pb.AnswerRequest.FromString(request))
         assert isinstance(question.data, Dataset)
         assert question.drop == ()
         asked.append(question.data)
-        yield from messages.parts([question.data.table])
+        yield from answers.parts([question.data.table])
 
     with broken(keep, description=Description(Card("simple"))) as address:
         client = GrpcOracle(address)

@@ -1,6 +1,7 @@
 """The request handler of the vendor's kit: what it keeps, checks, bounds and refuses."""
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,11 +16,15 @@ from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
+from oracles.clients.command import Command
 from oracles.clients.local import Local
 from oracles.serve.binding import host_and_port, require_token
-from oracles.serve.handler import Handler, Limits
+from oracles.serve.handler import Handler
+from oracles.serve.limits import Limits
+from oracles.serve.room import size_in_memory
 from oracles.wire import json_form, messages
-from oracles.wire.messages import Question, Refused
+from oracles.wire.messages import Refused
+from oracles.wire.questions import Question
 from tests.oracles.filters import dataset, decades, noisy
 from tests.waiting import wait_until
 
@@ -113,7 +118,7 @@ def test_data_is_forgotten_when_it_was_not_used_for_long() -> None:
 
 def test_the_longest_unused_data_makes_room() -> None:
     one, two, three = (dataset(rows) for rows in (20, 21, 22))
-    handler = Handler(Local(decades), limits=Limits(kept_bytes=3 * len(body_of(three)) + 3000))
+    handler = Handler(Local(decades), limits=Limits(kept_bytes=5 * size_in_memory(three) // 2))
     first, second = put(handler, one), put(handler, two)
     list(handler.answer(Question(first)))
     put(handler, three)
@@ -184,15 +189,6 @@ def test_a_failure_that_may_pass_is_told_as_such() -> None:
     assert refused("UNAVAILABLE", lambda: list(handler.answer(Question(dataset())))).retryable
 
 
-def test_too_many_questions_at_once_wait_and_are_then_sent_away() -> None:
-    handler = Handler(Scripted(TABLE, TABLE), limits=Limits(patience=0.05))
-    first = handler.answer(Question(dataset(), draws=2))
-    next(first)
-    assert refused("BUSY", lambda: next(handler.answer(Question(dataset())))).retry_after
-    first.close()  # an abandoned question gives its turn back
-    next(handler.answer(Question(dataset(), draws=2)))
-
-
 def test_a_server_that_stops_finishes_what_it_began_and_takes_nothing_new() -> None:
     handler = Handler(Scripted(TABLE, TABLE))
     under_way = handler.answer(Question(dataset(), draws=2))
@@ -210,8 +206,9 @@ def test_a_server_that_stops_finishes_what_it_began_and_takes_nothing_new() -> N
 
 def test_the_token_must_be_the_token() -> None:
     handler = Handler(Scripted(), token="secret")
-    handler.admit("Bearer secret")
-    for given in (None, "", "secret", "Bearer wrong", "Bearer schlüssel", "bearer secret"):
+    for right in ("Bearer secret", "bearer secret", "BEARER  secret"):
+        handler.admit(right)
+    for given in (None, "", "secret", "Bearer wrong", "Bearer schlüssel", "Basic secret"):
         with pytest.raises(Refused) as caught:
             handler.admit(given)
         assert caught.value.code == "UNAUTHENTICATED"
@@ -259,3 +256,24 @@ def test_an_address_to_listen_on_is_a_host_and_a_port() -> None:
     for wrong in ("8080", ":8080", "localhost", "localhost:http", "localhost:99999"):
         with pytest.raises(InputError, match="HOST:PORT"):
             host_and_port(wrong)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_callers_are_told_where_the_anonymizer_failed_only_if_its_owner_wants_that(debug: bool) -> None:
+    def fails(frame: pd.DataFrame) -> pd.DataFrame:
+        raise ValueError("bad age 53")
+
+    for oracle in (Scripted(ValueError("bad age 53")), Local(fails)):
+        with pytest.raises(Refused, match="the anonymizer raised ValueError" if not debug else "bad age 53") as caught:
+            list(Handler(oracle, debug=debug).answer(Question(dataset())))
+        assert ("test_handler.py" in str(caught.value)) is debug
+        assert ("line" in str(caught.value)) is debug
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_a_program_prints_when_it_fails_is_for_its_owner(debug: bool) -> None:
+    oracle = Command([sys.executable, "-c", "raise ValueError('bad age 53')"])
+    with pytest.raises(Refused, match="the program of f failed" if not debug else "bad age 53") as caught:
+        list(Handler(oracle, debug=debug).answer(Question(dataset())))
+    assert ("53" in str(caught.value)) is debug
+    assert caught.value.code == "FAILED"

@@ -19,8 +19,8 @@ from oracles.clients.http import HttpOracle
 from oracles.clients.local import Local
 from oracles.middleware import Counting
 from oracles.serve import http as kit
-from oracles.serve.handler import Limits
-from oracles.wire import json_form, messages
+from oracles.serve.limits import Limits
+from oracles.wire import answers, json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.messages import Description
 from tests.oracles.asking import digests, tables
@@ -144,7 +144,7 @@ def table_frames(*parts: pb.Part, done: int = 1) -> bytes:
 
 
 def part_of(table: Table, **changes: Any) -> pb.Part:
-    (part,) = messages.parts([table])
+    (part,) = answers.parts([table])
     for column in part.table.columns:
         for name, value in changes.items():
             setattr(column, name, value)
@@ -239,7 +239,7 @@ def test_an_answer_that_makes_no_sense_is_one_clear_error(
 
 def test_a_release_with_unknown_columns_is_told_by_the_reader() -> None:
     frame = DATA.table.to_frame().rename(columns={"age": "alter"})
-    (part,) = messages.parts([Table.from_frame(frame)])
+    (part,) = answers.parts([Table.from_frame(frame)])
     with serving(answering("microdata", PROTOBUF, table_frames(part))) as server:
         (table,) = tables(HttpOracle(server.address), Ask(DATA))
     with pytest.raises(ReleaseError, match="no column 'age'"):

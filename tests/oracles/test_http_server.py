@@ -20,11 +20,11 @@ import pytest
 
 from harness.vocabulary.errors import InputError
 from oracles.clients.local import Local
-from oracles.serve.handler import Limits
 from oracles.serve.http import serve
-from oracles.wire import json_form, messages
+from oracles.serve.limits import Limits
+from oracles.wire import json_form, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import Question
+from oracles.wire.questions import Question
 from tests.oracles.filters import decades, noisy
 from tests.oracles.gate import Gate
 from tests.oracles.http_kit import BODY, DATA, DIGEST, JSON, PROTOBUF, Somewhere, ask, question, running
@@ -52,7 +52,7 @@ def test_three_verbs_in_protobuf() -> None:
         packed = messages.pack_dataset(DATA).SerializeToString()
         digest = hashlib.sha256(packed).hexdigest()
         assert pb.PutReply.FromString(ask(server, "PUT", f"/v1/data/{digest}", packed, PROTOBUF)[2]).digest == digest
-        asked = messages.pack_question(Question(digest, draws=2)).SerializeToString()
+        asked = questions.pack_question(Question(digest, draws=2)).SerializeToString()
         status, headers, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
         assert (status, headers["content-type"]) == (200, "application/x-protobuf")
         kinds = []
@@ -81,14 +81,15 @@ def test_chunks_are_taken() -> None:
     [
         ("GET", "/v1/cards", None, JSON, 404, "UNSUPPORTED"),
         ("GET", "/v2/card", None, JSON, 404, "UNSUPPORTED"),
-        ("DELETE", "/v1/card", None, JSON, 501, "UNSUPPORTED"),
-        ("POST", "/v1/card", b"{}", JSON, 404, "UNSUPPORTED"),
+        ("DELETE", "/v1/card", None, JSON, 405, "UNSUPPORTED"),
+        ("POST", "/v1/card", b"{}", JSON, 405, "UNSUPPORTED"),
+        ("BREW", "/v1/card", None, JSON, 405, "UNSUPPORTED"),
         ("POST", "/v1/answers", b"age,sex", {"Content-Type": "text/csv"}, 415, "UNSUPPORTED"),
         ("POST", "/v1/answers", b"{", JSON, 400, "INVALID"),
         ("POST", "/v1/answers", question(), JSON, 404, "UNKNOWN_DATA"),
         ("POST", "/v1/answers", question(draws=0), JSON, 400, "INVALID"),
         ("POST", "/v1/answers", b"\xff", {**PROTOBUF, "Accept": "application/json"}, 400, "INVALID"),
-        ("PUT", "/v1/data/" + "0" * 64, BODY, JSON, 400, "INVALID"),
+        ("PUT", "/v1/data/" + "0" * 64, BODY, JSON, 409, "INVALID"),
         ("PUT", f"/v1/data/{DIGEST}", b"x" * 20_000, JSON, 413, "TOO_LARGE"),
     ],
 )
@@ -105,7 +106,7 @@ def test_what_is_wrong_has_its_status_and_its_problem(
     [
         (b"nonsense\r\n\r\n", 400),
         (b"GET /v1/card HTTP/7.0\r\n\r\n", 501),
-        (b"BREW /v1/card HTTP/1.1\r\n\r\n", 501),
+        (b"BREW /v1/card HTTP/1.1\r\n\r\n", 400),  # HTTP/1.1 without a Host
         (b"GET /v1/card HTTP/1.1\r\nA: " + b"x" * 70_000 + b"\r\n\r\n", 400),
     ],
 )
@@ -156,7 +157,7 @@ def test_a_missing_cell_needs_a_place_in_the_domain() -> None:
 
 def test_a_problem_of_a_protobuf_client_is_a_message() -> None:
     with running() as server:
-        asked = messages.pack_question(Question("0" * 64)).SerializeToString()
+        asked = questions.pack_question(Question("0" * 64)).SerializeToString()
         status, _, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
         assert (status, pb.Problem.FromString(body).code) == (404, pb.Problem.CODE_UNKNOWN_DATA)
 
@@ -168,7 +169,7 @@ def test_a_failure_in_the_middle_of_a_stream_is_its_last_frame() -> None:
         return frame
 
     with running(second_fails) as server:
-        asked = messages.pack_question(Question(DATA, draws=3)).SerializeToString()
+        asked = questions.pack_question(Question(DATA, draws=3)).SerializeToString()
         status, _, body = ask(server, "POST", "/v1/answers", asked, PROTOBUF)
     assert status == 200
     first = int.from_bytes(body[:4], "big")

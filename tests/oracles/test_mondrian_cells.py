@@ -37,7 +37,7 @@ def test_the_papers_regions_cover_the_absent_person_and_tight_ranges_do_not() ->
     assert not covering(data, ranges)[0].any()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables(), rules(), styles)
 def test_every_row_is_covered_by_its_own_released_row(table: Declared, rule: Rule, cells: Any) -> None:
     frame, schema = table
@@ -47,7 +47,7 @@ def test_every_row_is_covered_by_its_own_released_row(table: Declared, rule: Rul
     assert covering(data, release).diagonal().all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables(gaps=False, least=2, most=16), rules(), st.data())
 def test_regions_cover_everybody_exactly_once_whoever_was_left_out(
     table: Declared, rule: Rule, choice: st.DataObject
@@ -61,7 +61,7 @@ def test_regions_cover_everybody_exactly_once_whoever_was_left_out(
         assert covered.sum(axis=1).tolist() == [1] * len(frame), drop
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables(least=2, most=16), rules())
 def test_regions_cover_everybody_whose_cells_are_not_missing_whoever_was_left_out(table: Declared, rule: Rule) -> None:
     frame, schema = table
@@ -171,7 +171,7 @@ def test_a_region_that_no_cut_bounds_is_everything_also_where_cells_are_missing(
     assert ranges.isna().tolist() == [False, False, True, True]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables(), rules(), styles)
 def test_every_printed_cell_is_read_back_as_it_was_meant(table: Declared, rule: Rule, cells: Any) -> None:
     frame, schema = table

@@ -15,8 +15,9 @@ from oracles.clients.local import Local
 from oracles.clients.persistent_command import PersistentCommand
 from oracles.serve import grpc as grpc_kit
 from oracles.serve import http as http_kit
-from oracles.serve.handler import Limits
-from oracles.wire.messages import Question, Refused, digest_of
+from oracles.serve.limits import Limits
+from oracles.wire.messages import Refused, digest_of
+from oracles.wire.questions import Question
 from tests.oracles.filters import dataset, decades
 from tests.oracles.old_server import OldHandler
 

@@ -28,7 +28,7 @@ import os, sys, time
 sys.path.insert(0, {root!r})
 from oracles.clients.local import Local
 from oracles.serve import stdio
-from oracles.serve.handler import Limits
+from oracles.serve.limits import Limits
 from tests.oracles.filters import decades, noisy
 {before}
 stdio.serve(Local({function}), limits=Limits({limits}))
@@ -134,7 +134,7 @@ def test_large_data_and_large_releases_travel_in_pieces(framed: Opening) -> None
     before = "import pandas as pd\ndef wide(frame):\n    frame = pd.concat([frame] * 40)\n"
     before += "    return frame.assign(id=range(len(frame)))"
     data = dataset(20_000)
-    there = framed(kit("wide", before, "request_bytes=10_000"))
+    there = framed(kit("wide", before, "request_bytes=10_000"), max_rows=10**6)
     (table,) = tables(there, Ask(data))
     assert table.rows == 800_000
     assert table.column("id").codes[-1] == 799_999

@@ -10,7 +10,8 @@ from harness.vocabulary.errors import ReleaseError
 from harness.vocabulary.oracle import Ask, Card, Release
 from oracles.clients import upload
 from oracles.clients.upload import Sender
-from oracles.wire.messages import Description, Question, Refused, digest_of, pack_dataset
+from oracles.wire.messages import Description, Refused, digest_of, pack_dataset
+from oracles.wire.questions import Question
 from tests.oracles.filters import dataset
 
 DATA = dataset()

@@ -17,7 +17,7 @@ from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
 from oracles.untrusted import MOST_NOTES, SAID
-from oracles.wire import declarations, json_form, messages
+from oracles.wire import answers, declarations, json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.tables import table_parts
 from tests.oracles.wire_samples import mixed, releases_over_json, releases_over_protobuf, same_table, tables
@@ -42,7 +42,7 @@ FORMS = pytest.mark.parametrize("across", [over_protobuf, over_json])
 def test_a_table_arrives_as_it_was_sent_however_it_is_cut(table: Table, limit: int) -> None:
     pieces = list(table_parts(table, limit))
     parts = [pb.Part(table=piece, more=number < len(pieces) - 1) for number, piece in enumerate(pieces)]
-    (found,) = messages.assembled(iter(parts), 1)
+    (found,) = answers.assembled(iter(parts), 1)
     assert same_table(found, table)
 
 
@@ -57,19 +57,19 @@ def test_a_large_release_travels_in_messages_below_a_megabyte() -> None:
     codes = rng.integers(-1, 40_000, 300_000).astype(np.int32)
     words = np.array([f"a rather long cell, number {number}" for number in range(40_000)], dtype=object)
     table = Table(("a", "b"), (Cells(words, codes), Cells(np.arange(3), (codes % 3).astype(np.int32))))
-    parts = list(messages.parts([table, table]))
+    parts = list(answers.parts([table, table]))
     assert max(part.ByteSize() for part in parts) < 1_000_000
     assert len(parts) > 4
-    assert all(same_table(found, table) for found in messages.assembled(iter(parts), 2))
+    assert all(same_table(found, table) for found in answers.assembled(iter(parts), 2))
 
 
 @pytest.mark.parametrize(("entries", "width"), [(128, 1), (129, 2), (32_768, 2), (32_769, 4)])
 def test_codes_are_as_narrow_as_the_palette_allows(entries: int, width: int) -> None:
     codes = np.array([-1, 0, entries - 1], dtype=np.int32)
     table = Table(("a",), (Cells(np.arange(entries), codes),))
-    (part,) = messages.parts([table])
+    (part,) = answers.parts([table])
     assert len(part.table.columns[0].codes) == 3 * width
-    (release,) = messages.assembled([part], 1)
+    (release,) = answers.assembled([part], 1)
     assert same_table(release, table)
 
 
@@ -130,10 +130,10 @@ def test_predictions_arrive_bit_for_bit(draws: int, values: int, random: Any) ->
 
 def test_many_predictions_are_cut_between_their_rows() -> None:
     rows = np.random.default_rng(0).dirichlet(np.ones(14), 25_000)
-    parts = list(messages.parts([Predictions(rows)]))
+    parts = list(answers.parts([Predictions(rows)]))
     assert len(parts) > 1
     assert max(part.ByteSize() for part in parts) < 1_000_000
-    (release,) = messages.assembled(iter(parts), 1)
+    (release,) = answers.assembled(iter(parts), 1)
     assert isinstance(release, Predictions)
     assert release.rows.tobytes() == rows.tobytes()
 
@@ -156,7 +156,7 @@ def test_notes_of_a_release_in_many_parts_arrive_once(across: Any) -> None:
     table = Table(("a",), (Cells(words, np.arange(60_000, dtype=np.int32)),), ("n" * SAID,) * MOST_NOTES)
     (release,) = across([table])
     assert release.notes == table.notes
-    assert max(part.ByteSize() for part in messages.parts([table])) < 1_000_000
+    assert max(part.ByteSize() for part in answers.parts([table])) < 1_000_000
 
 
 @ACROSS
@@ -174,7 +174,7 @@ def test_notes_that_arrive_are_escaped_and_cut() -> None:
     part = pb.Part(table=pb.Table(), more=True, notes=["\x1b[2J" * 1000] * 30)
     more = pb.Part(table=pb.Table(), notes=["late"])
     message = {"releases": [{"table": {"rows": 0, "columns": []}, "notes": ["\x1b[2J" * 1000] * 30}]}
-    for (release,) in (list(messages.assembled([part, more], 1)), json_form.read_releases(message, 1)):
+    for (release,) in (list(answers.assembled([part, more], 1)), json_form.read_releases(message, 1)):
         assert isinstance(release, Table)
         assert len(release.notes) == MOST_NOTES
         assert all(note.startswith("\\x1b[2J") and note.isprintable() for note in release.notes)

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.oracle import Card
-from oracles.wire import json_form, messages
+from oracles.wire import json_form, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import Description, Question, Refused
+from oracles.wire.messages import Description, Refused
+from oracles.wire.questions import Question
 from tests.oracles.wire_samples import CELLS, WORDS, mixed
 
 
 def question_over_protobuf(question: Question) -> Question:
-    packed = messages.pack_question(question).SerializeToString()
-    return messages.unpack_question(messages.parsed(pb.AnswerRequest, packed))
+    packed = questions.pack_question(question).SerializeToString()
+    return questions.unpack_question(messages.parsed(pb.AnswerRequest, packed))
 
 
 def question_over_json(question: Question) -> Question:
@@ -41,8 +42,8 @@ def test_a_question_arrives_as_it_was_asked(
 
 def test_one_row_travels_as_in_version_1_0_and_several_in_a_form_of_their_own() -> None:
     one, several = Question("ab", (7,)), Question("ab", (7, 3))
-    assert messages.pack_question(one) == pb.AnswerRequest(digest="ab", drop=7, draws=1)
-    assert messages.pack_question(several) == pb.AnswerRequest(without=pb.Without(digest="ab", rows=[7, 3]), draws=1)
+    assert questions.pack_question(one) == pb.AnswerRequest(digest="ab", drop=7, draws=1)
+    assert questions.pack_question(several) == pb.AnswerRequest(without=pb.Without(digest="ab", rows=[7, 3]), draws=1)
     assert json_form.json_question(one) == {"digest": "ab", "drop": 7, "draws": 1, "seed": "0"}
     without = {"digest": "ab", "rows": [7, 3]}
     assert json_form.json_question(several) == {"without": without, "draws": 1, "seed": "0"}
@@ -72,7 +73,7 @@ def test_rows_to_leave_out_that_make_no_sense_are_refused(packed: Any, written: 
         json_form.read_question({"without": written})
     if packed is not None:
         with pytest.raises(InputError, match=message):
-            messages.unpack_question(pb.AnswerRequest(without=packed, draws=1))
+            questions.unpack_question(pb.AnswerRequest(without=packed, draws=1))
 
 
 def test_a_question_names_its_data_once() -> None:
@@ -83,9 +84,9 @@ def test_a_question_names_its_data_once() -> None:
     with pytest.raises(InputError, match="drop as well as without"):
         json_form.read_question({"without": without, "drop": 3})
     with pytest.raises(InputError, match="drop as well as without"):
-        messages.unpack_question(pb.AnswerRequest(without=pb.Without(digest="ab", rows=[1, 2]), drop=3, draws=1))
+        questions.unpack_question(pb.AnswerRequest(without=pb.Without(digest="ab", rows=[1, 2]), drop=3, draws=1))
     with pytest.raises(InputError, match="names no data"):
-        messages.unpack_question(pb.AnswerRequest(drop=3, draws=1))
+        questions.unpack_question(pb.AnswerRequest(drop=3, draws=1))
     with pytest.raises(InputError, match="only of data that was put"):
         Question(mixed(), (0, 1))
 
@@ -107,11 +108,11 @@ def of_version_1_0() -> Any:
 
 
 def test_a_server_of_version_1_0_finds_no_data_in_a_question_that_leaves_out_several_rows() -> None:
-    packed = messages.pack_question(Question("ab", (3, 7))).SerializeToString()
+    packed = questions.pack_question(Question("ab", (3, 7))).SerializeToString()
     old = of_version_1_0().FromString(packed)
     assert old.WhichOneof("data") is None  # which it refuses: "the question names no data"
     with pytest.raises(InputError, match="names no data"):
-        messages.unpack_question(pb.AnswerRequest(draws=old.draws, seed=old.seed))
+        questions.unpack_question(pb.AnswerRequest(draws=old.draws, seed=old.seed))
     known = {"dataset", "digest", "drop", "about", "draws", "seed"}  # keys that it knows; others it must ignore
     message = json_form.json_question(Question("ab", (3, 7)))
     with pytest.raises(InputError, match="expected either a dataset"):
@@ -133,8 +134,8 @@ def test_a_card_arrives_as_it_was_written(card: Card) -> None:
     assert json_form.read_description(json_form.loaded(written)) == description
 
 
-def test_a_server_says_that_it_speaks_version_1_1() -> None:
-    assert Description(Card("a")).protocol == (1, 1)
+def test_a_server_says_which_version_it_speaks() -> None:
+    assert Description(Card("a")).protocol == (1, 2)
 
 
 def test_a_newer_minor_version_and_its_fields_are_tolerated() -> None:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from harness.vocabulary.errors import HarnessError, InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Card
 from harness.vocabulary.table import Cells, Table
-from oracles.wire import json_form, messages
+from oracles.wire import answers, json_form, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
-from oracles.wire.messages import Description, Question
+from oracles.wire.messages import Description
+from oracles.wire.questions import Question
 from tests.oracles.wire_samples import (
     mixed,
 )
@@ -47,7 +48,7 @@ def column(**changes: Any) -> pb.Column:
 )
 def test_a_table_that_makes_no_sense_is_refused(table: pb.Table, message: str) -> None:
     with pytest.raises(ReleaseError, match=message):
-        list(messages.assembled([pb.Part(table=table)], 1))
+        list(answers.assembled([pb.Part(table=table)], 1))
 
 
 def good(draw: int = 0, more: bool = False, name: str = "a") -> pb.Part:
@@ -70,7 +71,7 @@ def good(draw: int = 0, more: bool = False, name: str = "a") -> pb.Part:
 )
 def test_pieces_that_do_not_fit_together_are_refused(parts: list[pb.Part], message: str) -> None:
     with pytest.raises(OracleError, match=message):
-        list(messages.assembled(iter(parts), 2))
+        list(answers.assembled(iter(parts), 2))
 
 
 def test_an_endless_release_is_refused_at_its_limit() -> None:
@@ -79,13 +80,13 @@ def test_an_endless_release_is_refused_at_its_limit() -> None:
             yield pb.Part(more=True, table=pb.Table(rows=0, columns=[column(codes=b"")]))
 
     with pytest.raises(ReleaseError, match="more than 100000 bytes; allow more with max_reply_bytes"):
-        list(messages.assembled(endless(), 1, limit=100_000))
+        list(answers.assembled(endless(), 1, limit=100_000))
 
 
 def test_text_that_is_no_text_cannot_be_sent() -> None:
     table = Table(("a",), (Cells(np.array(["half a character: \ud800"], dtype=object), np.zeros(1, dtype=np.int32)),))
     with pytest.raises(ReleaseError, match="column 'a' cannot be sent"):
-        list(messages.parts([table]))
+        list(answers.parts([table]))
     with pytest.raises(ReleaseError, match="cannot be written as JSON"):
         json_form.dumped(json_form.json_releases([table]))
 
@@ -108,14 +109,14 @@ def test_a_dataset_that_makes_no_sense_is_refused(change: Callable[[Any], object
         messages.unpack_dataset(packed)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_mutilated_bytes_raise_nothing_but_harness_errors(data: st.DataObject) -> None:
     samples: list[Any] = [
         messages.pack_dataset(mixed()),
-        messages.pack_question(Question(mixed(), (1,), (1, "x"), 2, 3)),
-        messages.pack_question(Question("ab" * 32, (1, 2), None, 2, 3)),
-        next(messages.parts([replace(mixed().table, notes=("a note",))])),
+        questions.pack_question(Question(mixed(), (1,), (1, "x"), 2, 3)),
+        questions.pack_question(Question("ab" * 32, (1, 2), None, 2, 3)),
+        next(answers.parts([replace(mixed().table, notes=("a note",))])),
         messages.pack_description(Description(Card("c"))),
     ]
     body = bytearray(data.draw(st.sampled_from(samples)).SerializeToString())
@@ -124,8 +125,8 @@ def test_mutilated_bytes_raise_nothing_but_harness_errors(data: st.DataObject) -
     body = body[: data.draw(st.integers(0, len(body)))] if data.draw(st.booleans()) else body
     readers: list[Callable[[], object]] = [
         lambda: messages.unpack_dataset(messages.parsed(pb.Dataset, bytes(body))),
-        lambda: messages.unpack_question(messages.parsed(pb.AnswerRequest, bytes(body))),
-        lambda: list(messages.assembled([messages.parsed(pb.Part, bytes(body))], 1)),
+        lambda: questions.unpack_question(messages.parsed(pb.AnswerRequest, bytes(body))),
+        lambda: list(answers.assembled([messages.parsed(pb.Part, bytes(body))], 1)),
         lambda: messages.unpack_description(messages.parsed(pb.DescribeReply, bytes(body))),
     ]
     for read in readers:
@@ -159,7 +160,7 @@ READERS: dict[str, tuple[Any, Callable[[Any], object]]] = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_mutilated_json_raises_nothing_but_harness_errors(data: st.DataObject) -> None:
     sample, read = READERS[data.draw(st.sampled_from(sorted(READERS)))]

@@ -11,7 +11,7 @@ from harness.vocabulary.hierarchy import Hierarchy
 from harness.vocabulary.oracle import Release
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.table import Cells, Table
-from oracles.wire import json_form, messages
+from oracles.wire import answers, json_form, messages
 from oracles.wire._pb import oracle_pb2 as pb
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -75,8 +75,8 @@ def same_table(one: Release, other: Table) -> bool:
 
 
 def releases_over_protobuf(releases: list[Release]) -> list[Release]:
-    sent = [part.SerializeToString() for part in messages.parts(releases)]
-    return list(messages.assembled((messages.parsed(pb.Part, part) for part in sent), len(releases)))
+    sent = [part.SerializeToString() for part in answers.parts(releases)]
+    return list(answers.assembled((messages.parsed(pb.Part, part) for part in sent), len(releases)))
 
 
 def releases_over_json(releases: list[Release]) -> list[Release]:

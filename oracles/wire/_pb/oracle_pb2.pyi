@@ -108,18 +108,20 @@ class Without(_message.Message):
     def __init__(self, digest: _Optional[str] = ..., rows: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Part(_message.Message):
-    __slots__ = ("draw", "table", "predictions", "more", "notes")
+    __slots__ = ("draw", "table", "predictions", "more", "notes", "question")
     DRAW_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]
     PREDICTIONS_FIELD_NUMBER: _ClassVar[int]
     MORE_FIELD_NUMBER: _ClassVar[int]
     NOTES_FIELD_NUMBER: _ClassVar[int]
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
     draw: int
     table: Table
     predictions: Predictions
     more: bool
     notes: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, draw: _Optional[int] = ..., table: _Optional[_Union[Table, _Mapping]] = ..., predictions: _Optional[_Union[Predictions, _Mapping]] = ..., more: _Optional[bool] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
+    question: str
+    def __init__(self, draw: _Optional[int] = ..., table: _Optional[_Union[Table, _Mapping]] = ..., predictions: _Optional[_Union[Predictions, _Mapping]] = ..., more: _Optional[bool] = ..., notes: _Optional[_Iterable[str]] = ..., question: _Optional[str] = ...) -> None: ...
 
 class Predictions(_message.Message):
     __slots__ = ("values", "rows")
