@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import beta, binom
 
 from harness.measuring.samples import Floats
 
@@ -41,6 +40,8 @@ def largest_ratio_refuted(hits: int, others: int, draws: int, *, against: float,
 
 def _p_values(hits: int, others: int, draws: int, against: float, spent: float) -> Callable[[float], float]:
     """The p-value as a function of r."""
+    from scipy.stats import beta, binom  # late: it takes longer to import than most audits need
+
     least = float(beta.ppf(spent / 2, others, draws - others + 1)) if others else 0.0
     most = float(beta.isf(spent / 2, others + 1, draws - others)) if others < draws else 1.0
     ends = np.linspace(least, most, INTERVALS + 1)

@@ -68,17 +68,27 @@ def smallest_epsilon(paired: Floats, delta: float, alpha: float, largest: float)
     if delta == 0:  # the largest pair is proof of itself, and no number of draws rules out a larger one
         most = float(paired.max())
         return Limits(most, most, largest)
-    draws = len(paired)
     falling = np.sort(paired)[::-1]
+    ranks = ranks_of_limits(len(paired), delta, alpha)
+    ends = {
+        name: largest if rank is None else float(falling[rank - 1]) if rank <= len(falling) else 0.0
+        for name, rank in ranks.items()
+    }
+    return Limits(**ends)
+
+
+def ranks_of_limits(draws: int, delta: float, alpha: float) -> dict[str, int | None]:
+    """Of which pair, the farthest is 1, the distance is the value of `smallest_epsilon` and each limit.
+
+    None: of no pair, the limit is the largest distance; more than there are draws: it is 0.
+    """
+    if delta == 0:
+        return {"value": 1, "lower": 1, "upper": None}
     counts = range(draws + 1)
     within = bisect_left(counts, True, key=lambda count: binomial_upper(count, draws, alpha / 2) > delta)
     beyond = bisect_left(counts, True, key=lambda count: binomial_lower(count, draws, alpha / 2) > delta)
     allowed = math.floor(delta * draws + ROUNDING)
-    return Limits(
-        value=float(falling[allowed]) if allowed < draws else 0.0,
-        lower=float(falling[beyond - 1]) if beyond <= draws else 0.0,
-        upper=largest if within == 0 else float(falling[within - 1]) if within <= draws else 0.0,
-    )
+    return {"value": allowed + 1, "lower": beyond, "upper": within or None}
 
 
 def curve(counts: Sequence[int], draws: int, alpha: float) -> Curve:

@@ -67,7 +67,7 @@ def by_scikit_learn(rows: TrainingRows, raws: Target, **parameters: Any) -> Floa
 
 
 @given(frames(), st.integers(0, 4))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_the_default_is_bernoulli_naive_bayes_on_the_bits_that_cover_the_target(
     frame: pd.DataFrame, index: int
 ) -> None:

@@ -41,40 +41,24 @@ def intervals(
         yield interval(*mechanism(rng, draws, coupled), alpha, coupled)
 
 
-def assert_misses_are_rare(mechanism: Mechanism, coupled: bool, draws: int, alpha: float, runs: int) -> None:
+@every_mechanism
+@coupled_or_not
+@pytest.mark.parametrize(("draws", "alpha", "runs"), [(50, 0.05, 100), (50, 0.5, 40), (700, 0.05, 20)])
+def test_bounds_miss_no_more_often_than_they_say(
+    mechanism: Mechanism, coupled: bool, draws: int, alpha: float, runs: int
+) -> None:
+    """More runs, of more laws, are in tests/calibration."""
     lower, upper = np.array(list(intervals(mechanism, coupled, draws, alpha, runs))).T
     d = MECHANISMS[mechanism]
     assert np.count_nonzero(lower > d + REFERENCE_ERROR) <= allowed(runs, alpha / 2)
     assert np.count_nonzero(upper < d - REFERENCE_ERROR) <= allowed(runs, alpha / 2)
 
 
-@every_mechanism
-@coupled_or_not
-@pytest.mark.parametrize(("draws", "alpha", "runs"), [(50, 0.05, 150), (50, 0.5, 150), (700, 0.05, 60)])
-def test_bounds_miss_no_more_often_than_they_say(
-    mechanism: Mechanism, coupled: bool, draws: int, alpha: float, runs: int
-) -> None:
-    assert_misses_are_rare(mechanism, coupled, draws, alpha, runs)
-
-
-@pytest.mark.slow
-@every_mechanism
-@coupled_or_not
-@pytest.mark.parametrize(
-    ("draws", "alpha", "runs"),
-    [(50, 0.01, 300), (300, 0.05, 150), (2_000, 0.5, 60), (5_000, 0.01, 40), (25_000, 0.05, 12)],
-)
-def test_bounds_miss_no_more_often_than_they_say_in_many_runs(
-    mechanism: Mechanism, coupled: bool, draws: int, alpha: float, runs: int
-) -> None:
-    assert_misses_are_rare(mechanism, coupled, draws, alpha, runs)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [nothing, randomized_response, two_points], ids=name_of)
 @coupled_or_not
-def test_the_bounds_of_a_thousand_records_hold_together(mechanism: Mechanism, coupled: bool) -> None:
-    audits, records = 3, 1_000
+def test_the_bounds_of_hundreds_of_records_hold_together(mechanism: Mechanism, coupled: bool) -> None:
+    audits, records = 3, 300
     d = MECHANISMS[mechanism]
     missed = 0
     for audit in range(audits):

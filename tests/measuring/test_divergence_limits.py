@@ -117,7 +117,7 @@ def test_limits_miss_no_more_often_than_they_say(
 @every_name
 @every_mechanism
 @coupled_or_not
-@pytest.mark.parametrize(("draws", "alpha", "runs"), [(50, 0.5, 150), (300, 0.05, 80), (3_000, 0.05, 12)])
+@pytest.mark.parametrize(("draws", "alpha", "runs"), [(50, 0.5, 80), (300, 0.05, 40), (3_000, 0.05, 6)])
 def test_limits_miss_no_more_often_than_they_say_in_many_runs(
     name: str, mechanism: Mechanism, coupled: bool, draws: int, alpha: float, runs: int
 ) -> None:
@@ -127,7 +127,7 @@ def test_limits_miss_no_more_often_than_they_say_in_many_runs(
 @pytest.mark.slow
 @every_mechanism
 @coupled_or_not
-@pytest.mark.parametrize(("draws", "alpha", "runs"), [(50, 0.5, 60), (300, 0.05, 12)])
+@pytest.mark.parametrize(("draws", "alpha", "runs"), [(50, 0.5, 30), (300, 0.05, 8)])
 def test_limits_by_linear_programmes_miss_no_more_often_than_they_say(
     mechanism: Mechanism, coupled: bool, draws: int, alpha: float, runs: int
 ) -> None:

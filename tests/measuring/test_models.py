@@ -40,7 +40,7 @@ def by_scikit_learn(estimator: Any, features: Features, rows: TrainingRows, targ
 
 
 @given(releases(LEVELS), st.sampled_from([1.0, 0.01, 3.5]), st.sampled_from([0.0, 0.3]))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_bernoulli_is_scikit_learns_to_twelve_digits(
     case: tuple[Features, TrainingRows, Floats], alpha: float, binarize: float
 ) -> None:
@@ -51,7 +51,7 @@ def test_bernoulli_is_scikit_learns_to_twelve_digits(
 
 
 @given(releases(COUNTS), st.sampled_from([1.0, 0.01, 3.5]))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_categorical_is_scikit_learns_to_twelve_digits(
     case: tuple[Features, TrainingRows, Floats], alpha: float
 ) -> None:
@@ -64,7 +64,7 @@ def test_categorical_is_scikit_learns_to_twelve_digits(
 
 
 @given(releases(SHARES), st.sampled_from([0.01, 0.1, 1.0]))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_gaussian_is_scikit_learns_to_twelve_digits(
     case: tuple[Features, TrainingRows, Floats], var_smoothing: float
 ) -> None:

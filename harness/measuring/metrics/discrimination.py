@@ -70,9 +70,13 @@ def _counted(
         raise InputError(f"the partition must map every value of {of!r} to its group, not a {type(partition).__name__}")
     if not len(by):
         raise InputError("by names no column; name at least one")
+    if not isinstance(of, Hashable):
+        raise InputError(f"of must name one column, not {of!r:.80}")
     for name in (of, *by):
         if name not in df.columns:
             raise InputError(f"the table has no column {name!r}; {did_you_mean(str(name), map(str, df.columns))}")
+        if (df.columns == name).sum() > 1:
+            raise InputError(f"column {name!r} occurs more than once in the table; rename one of them")
     if not len(df):
         raise InputError("the table has no rows; a discrimination rate needs at least one")
     sought = Cells.of(df[of])

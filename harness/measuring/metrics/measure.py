@@ -58,7 +58,10 @@ def measure(
 ) -> Plain:
     """All metrics of a release that was read."""
     found = measured.metrics()
-    return {**found, "utility": None if utility is None else utility_of(measured, utility, encoder, seed)}
+    try:
+        return {**found, "utility": None if utility is None else utility_of(measured, utility, encoder, seed)}
+    except ReleaseError as error:  # such as an encoder that needs more than this release says
+        raise InputError(str(error)) from None
 
 
 def read_release(

@@ -5,6 +5,10 @@ draw. Several classes of scikit-learn have the parameter and do not use it with 
 are listed in `DETERMINISTIC`. A class that is missing there costs draws that were not needed, never a wrong number.
 
 `n_jobs` changes no result here: every part works with one thread, because sums of several threads come in any order.
+
+Classes in `SUMS_OVER_ROWS` are trained on the distinct rows of a release with their numbers as weights, which is the
+same sum and much quicker. Others see every row: a forest draws rows, an MLP takes them in batches, nearest neighbours
+count them.
 """
 
 from __future__ import annotations
@@ -20,9 +24,11 @@ import numpy.typing as npt
 
 from harness.measuring.features import Features, Floats
 from harness.measuring.models.interface import Fitted, PredictionError, answer_without_features, require_distribution
+from harness.measuring.models.packing import pack_rows
 from harness.measuring.specification import specification
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import TrainingRows
+from harness.vocabulary.table import Codes
 
 Parameters = Mapping[str, Any]
 
@@ -45,6 +51,25 @@ DETERMINISTIC: dict[str, Callable[[Parameters], bool]] = {
     "LinearSVC": lambda parameters: parameters["dual"] is False,
     "GaussianProcessClassifier": lambda parameters: parameters["n_restarts_optimizer"] == 0,
     "PCA": lambda parameters: parameters["svd_solver"] in ("full", "covariance_eigh"),
+}
+
+
+def _weighs_classes_as_told(parameters: Parameters) -> bool:
+    return not isinstance(parameters["class_weight"], str)  # "balanced" counts rows, not weights
+
+
+def _tree_counts_no_rows(parameters: Parameters) -> bool:
+    counts = parameters["min_samples_split"], parameters["min_samples_leaf"]
+    return counts == (2, 1) and _weighs_classes_as_told(parameters)
+
+
+# Classes of scikit-learn whose training is a sum over rows, so that a row with weight w is w equal rows, and when.
+SUMS_OVER_ROWS: dict[str, Callable[[Parameters], bool]] = {
+    "LogisticRegression": lambda parameters: _solver_is_exact(parameters) and _weighs_classes_as_told(parameters),
+    "DecisionTreeClassifier": _tree_counts_no_rows,
+    "BernoulliNB": lambda parameters: True,
+    "MultinomialNB": lambda parameters: True,
+    "ComplementNB": lambda parameters: True,
 }
 
 
@@ -73,7 +98,7 @@ class Classifier:
         """The parameters, also of parts, through which it must be given a seed."""
         parameters = self.estimator.get_params(deep=True)
         missing = [name for name, value in parameters.items() if _last(name) == "random_state" and value is None]
-        return tuple(name for name in missing if not _is_deterministic(self._owner(name, parameters)))
+        return tuple(name for name in missing if not _applies(DETERMINISTIC, self._owner(name, parameters)))
 
     def _owner(self, parameter: str, parameters: Parameters) -> Any:
         """The part that has a parameter: `a__b__random_state` belongs to `a__b`."""
@@ -88,17 +113,24 @@ class Classifier:
         plain = answer_without_features(features, rows)
         if plain is not None:
             return plain
-        weights = self._weights(rows)
+        matrix, labels, weights = self._examples(features, rows)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 estimator = self._untrained(seed)
-                estimator.fit(features.matrix(), rows.sorted_labels, **weights)
+                estimator.fit(matrix, labels, **weights)
         except Exception as error:  # whatever a user's estimator does
             raise PredictionError(
                 f"model {self.name} cannot be trained on a release: {type(error).__name__}"
             ) from error
         return _FittedClassifier(self.name, estimator, rows.in_sorted_order)
+
+    def _examples(self, features: Features, rows: TrainingRows) -> tuple[Floats, Codes, dict[str, Floats]]:
+        """Features, values and weights to train on: every row, or every distinct one where that is the same."""
+        if _applies(SUMS_OVER_ROWS, self.estimator):
+            packed = pack_rows(features, rows)
+            return packed.matrix, packed.labels, {"sample_weight": packed.weights}
+        return features.matrix(), rows.sorted_labels, self._weights(rows)
 
     def _untrained(self, seed: int) -> Any:
         """A fresh copy with its seeds, working with one thread."""
@@ -131,9 +163,10 @@ def _last(parameter: str) -> str:
     return parameter.rpartition("__")[2]
 
 
-def _is_deterministic(estimator: Any) -> bool:
+def _applies(rules: Mapping[str, Callable[[Parameters], bool]], estimator: Any) -> bool:
+    """Whether a class of scikit-learn is listed, and its parameters are as its rule says."""
     kind = type(estimator)
-    rule = DETERMINISTIC.get(kind.__name__) if kind.__module__.startswith("sklearn.") else None
+    rule = rules.get(kind.__name__) if kind.__module__.startswith("sklearn.") else None
     return rule is not None and rule(estimator.get_params(deep=False))
 
 

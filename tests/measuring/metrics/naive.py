@@ -12,13 +12,14 @@ Groups = list[list[int]]
 
 def classes(frame: pd.DataFrame, quasi: list[str]) -> Groups:
     groups: dict[tuple[str, ...], list[int]] = {}
-    for row in range(len(frame)):
-        groups.setdefault(tuple(str(frame[name].iloc[row]) for name in quasi), []).append(row)
+    for row, cells in enumerate(zip(*(map(str, frame[name]) for name in quasi), strict=True)):
+        groups.setdefault(cells, []).append(row)
     return list(groups.values())
 
 
 def counts(frame: pd.DataFrame, rows: list[int], secret: str) -> list[int]:
-    return sorted(Counter(frame[secret].iloc[row] for row in rows).values(), reverse=True)
+    values = frame[secret].tolist()
+    return sorted(Counter(values[row] for row in rows).values(), reverse=True)
 
 
 def diversity(frame: pd.DataFrame, quasi: list[str], secret: str) -> dict[str, object]:
@@ -45,9 +46,10 @@ def equal_t(frame: pd.DataFrame, quasi: list[str], secret: str, whole: list[obje
     """Half the sum of absolute differences, of the worst class."""
     domain = list(dict.fromkeys([*frame[secret], *whole]))
     q = shares(whole, domain)
+    values = frame[secret].tolist()
     worst = Fraction(0)
     for rows in classes(frame, quasi):
-        p = shares([frame[secret].iloc[row] for row in rows], domain)
+        p = shares([values[row] for row in rows], domain)
         worst = max(worst, sum((abs(a - b) for a, b in zip(p, q, strict=True)), Fraction(0)) / 2)
     return worst
 
@@ -56,9 +58,10 @@ def ordered_t(frame: pd.DataFrame, quasi: list[str], secret: str, whole: list[ob
     """Li et al. 2007: what must be carried over each step between neighbouring values, each step 1 / (m - 1) long."""
     domain = sorted({*frame[secret], *whole})
     q = shares(whole, domain)
+    values = frame[secret].tolist()
     worst = Fraction(0)
     for rows in classes(frame, quasi):
-        p = shares([frame[secret].iloc[row] for row in rows], domain)
+        p = shares([values[row] for row in rows], domain)
         carried = [abs(sum(p[:step], Fraction(0)) - sum(q[:step], Fraction(0))) for step in range(1, len(domain))]
         worst = max(worst, sum(carried, Fraction(0)) / max(len(domain) - 1, 1))
     return worst
@@ -69,6 +72,7 @@ def entropy(values: list[object]) -> float:
 
 
 def discrimination(frame: pd.DataFrame, of: str, by: list[str]) -> float:
-    whole = entropy(frame[of].tolist())
-    rest = sum(len(rows) / len(frame) * entropy([frame[of].iloc[row] for row in rows]) for rows in classes(frame, by))
+    values = frame[of].tolist()
+    whole = entropy(values)
+    rest = sum(len(rows) / len(frame) * entropy([values[row] for row in rows]) for rows in classes(frame, by))
     return 0.0 if whole == 0 else 1 - rest / whole

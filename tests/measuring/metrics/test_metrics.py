@@ -252,6 +252,9 @@ def test_utility_is_that_of_a_cross_validated_classifier() -> None:
         (lambda frame: harness.discrimination_rate(frame[:0], "s", "q"), "no rows"),
         (lambda frame: UNTYPED.discrimination_rate({"s": ["a"]}, "s", "q"), "must be a DataFrame, not a dict"),
         (lambda frame: UNTYPED.discrimination_rate(frame, "s", None), "by must name a column"),
+        (lambda frame: UNTYPED.discrimination_rate(frame, ["s"], "q"), r"of must name one column, not \['s'\]"),
+        (lambda frame: harness.discrimination_rate(frame[["q", "q", "s"]], "s", "q"), "'q' occurs more than once"),
+        (lambda frame: harness.metrics(frame[["q", "q", "s"]], ["q"], "s"), "'q' occurs more than once"),
         (lambda frame: UNTYPED.discrimination_rate(frame, "s", "q", partition=[["a"]]), "must map every value of 's'"),
         (lambda frame: UNTYPED.metrics(frame, ["q"], "s", "data.csv"), "the original must be a DataFrame, not a str"),
         (lambda frame: UNTYPED.Greedy(k=2).anonymize(frame, {"q": "category"}), "a Schema, not a DataFrame and a dict"),
@@ -280,6 +283,13 @@ def entropy_of_two(share: float) -> float:
 def test_a_released_frame_keeps_the_labels_of_its_rows(oracle: Any) -> None:
     frame = pd.DataFrame({"age": [20, 21, 30, 31], "s": list("xyxy")}, index=[10, 20, 20, 40])
     assert oracle.anonymize(frame, harness.Schema({"age": "number"}, "s")).index.tolist() == [10, 20, 20, 40]
+
+
+def test_an_encoder_that_needs_more_than_the_release_says_is_the_users_error() -> None:
+    frame = pd.DataFrame({"age": ["[20, 30]"] * 20, "s": list("ab") * 10})
+    original = frame.assign(age=[20, 30] * 10)
+    with pytest.raises(InputError, match="does not say how the values of its class are shared out"):
+        harness.metrics(frame, {"age": "number"}, "s", original, utility="mlp", encoder="proportional")
 
 
 def test_a_release_with_other_columns_is_the_users_error() -> None:
