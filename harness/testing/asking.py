@@ -29,7 +29,7 @@ from harness.vocabulary.oracle import Ask, Card, Oracle
 from harness.vocabulary.release import Microdata, Predictions, Reader
 from harness.vocabulary.schema import Column
 from harness.vocabulary.table import Table
-from harness.vocabulary.values import Exact, Suppressed
+from harness.vocabulary.values import Exact, Interval, OneOf, Suppressed, Value
 
 Rows = tuple[Row, ...]
 Bools = npt.NDArray[np.bool_]
@@ -106,24 +106,29 @@ class Trial:
     @cached_property
     def suppressed(self) -> Bools:
         """Which released rows show no quasi-identifier at all.  # [released rows]"""
-        return self._all_are(Suppressed)
+        return self._all_are(lambda _column, _cell, value: isinstance(value, Suppressed))
 
     @cached_property
     def exact(self) -> Bools:
         """Which released rows show every quasi-identifier as it was.  # [released rows]"""
-        return self._all_are(Exact)
+        return self._all_are(lambda _column, _cell, value: isinstance(value, Exact))
 
-    def _all_are(self, kind: type) -> Bools:
-        whole = np.ones(len(self.classes), dtype=bool)
-        for column in range(len(self.data.schema.quasi)):
-            whole &= self._each(column, kind)
-        return whole
+    @cached_property
+    def exact_in_effect(self) -> Bools:
+        """The same, where [34, 34] and {Bonn} are as good as 34 and Bonn.  # [released rows]"""
+        assert self.answer.release is not None
+        release = self.answer.release
+        palettes = [[*release.column(one.name).palette.tolist(), None] for one in self.data.schema.quasi]  # None: gaps
+        return self._all_are(lambda column, cell, value: _is_one_value(value, str(palettes[column][cell])))
 
-    def _each(self, column: int, kind: type) -> Bools:
+    def _all_are(self, holds: Callable[[int, int, Value], bool]) -> Bools:
+        """Rows of which every quasi-identifier, given by its place, place of the cell and meaning, is so."""
         assert self.microdata is not None
-        cells = self.microdata.quasi[column]
-        known = np.array([isinstance(cells.lexicon.value(number), kind) for number in cells.ids], dtype=bool)
-        return known[cells.codes] if len(known) else np.zeros(len(cells.codes), dtype=bool)
+        whole = np.ones(len(self.classes), dtype=bool)
+        for column, cells in enumerate(self.microdata.quasi):
+            known = [holds(column, cell, cells.lexicon.value(number)) for cell, number in enumerate(cells.ids)]
+            whole &= np.array(known, dtype=bool)[cells.codes] if known else False
+        return whole
 
     @cached_property
     def covers(self) -> Bools:
@@ -216,6 +221,7 @@ class Session:
     runs_here: bool = True  # on this machine: whatever fails, the anonymizer is to blame
     reopened: Callable[[Mapping[str, str]], Oracle] | None = None  # in a process with these environment variables
     _trials: dict[tuple[Rows, int], Trial] = field(default_factory=dict, repr=False)
+    found_out: dict[str, bool] = field(default_factory=dict, repr=False)  # what a law need not ask twice
 
     @property
     def card(self) -> Card:
@@ -274,6 +280,17 @@ class Session:
 
     def _data(self, rows: Rows) -> Dataset:
         return self.domains.dataset(rows)
+
+
+def _is_one_value(value: Value, printed: str) -> bool:
+    """Whether a cell shows a single value. A mask or a node that covers only one value of the domain does not print
+    it.
+    """
+    if isinstance(value, Interval):
+        return value.low == value.high
+    if isinstance(value, OneOf):
+        return len(value.values) == 1 and str(next(iter(value.values))) in printed
+    return isinstance(value, Exact)
 
 
 def _as_answer(release: Table | Predictions) -> Answer:

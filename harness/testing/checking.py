@@ -63,7 +63,8 @@ def check(
             return f"harness replay {keep(case, keep_in)}"
 
         results = tuple(results_of(under_way, reproduce))
-    return CheckReport(oracle.card.title, plain_claims(claims), seed, session.budget.spent, results)
+    file = None if isinstance(schema, Schema) else str(schema)
+    return CheckReport(oracle.card.title, plain_claims(claims), seed, session.budget.spent, results, file)
 
 
 def check_table(

@@ -1,7 +1,8 @@
 """Tables that broke a law, kept as files until they do not any more. Knows the disk, asks nobody.
 
 A case is a JSON file in `.harness`, a folder that ignores itself in git. It names the anonymizer, the schema file, the
-claims, the law and the rows, so that `harness replay` can ask the same again.
+claims, the law and the rows, so that `harness replay` can ask the same again. Options that hold secrets are not kept,
+only their names: they are given again. Cases may hold raw rows, so only their owner reads them.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from harness.testing.asking import Rows
 from harness.vocabulary.errors import InputError, why_not_written
+from harness.vocabulary.private_files import make_private_folder, write_private
+from oracles.addresses import secret_options
 
 FOLDER = Path(".harness")
 LOG = "oracle.log"
@@ -33,6 +36,7 @@ class Case:
     law: str
     rows: Rows
     seed: int
+    withheld: tuple[str, ...] = ()  # names of options that are not kept
 
     @property
     def name(self) -> str:
@@ -43,10 +47,13 @@ class Case:
 
 def keep(case: Case, folder: Path = FOLDER) -> Path:
     """Write a case; returns its file."""
+    secret = secret_options(case.options)
+    kept = {name: value for name, value in case.options.items() if name not in secret}
+    case = replace(case, options=kept, withheld=tuple(secret))
     path = _made(folder) / case.name
     try:
         content = json.dumps({"format": FORMAT, **asdict(case)}, indent=1, ensure_ascii=False)
-        path.write_text(content + "\n", encoding="utf-8")
+        write_private(path, (content + "\n").encode(errors="backslashreplace"))
     except OSError as error:
         raise InputError(why_not_written(path, error)) from None
     return path
@@ -59,7 +66,7 @@ def log_in(folder: Path | None) -> Path | None:
 
 def _made(folder: Path) -> Path:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as error:
         raise InputError(why_not_written(folder / ".gitignore", error)) from None
@@ -82,7 +89,8 @@ def read_case(path: Path) -> Case:
     if not all(isinstance(row, list) for row in content["rows"]):
         raise InputError(f"{path}: rows must be lists of cells; run `harness check` again")
     rows = tuple(tuple(row) for row in content["rows"])
-    return Case(**{**{name: content[name] for name in FIELDS}, "rows": rows})
+    withheld = tuple(map(str, content.get("withheld") or ()))
+    return Case(**{**{name: content[name] for name in FIELDS}, "rows": rows, "withheld": withheld})
 
 
 def kept_cases(folder: Path = FOLDER) -> list[Path]:

@@ -9,7 +9,7 @@ from typing import Literal
 from harness.testing.asking import Rows, Session
 from harness.testing.claims import Claims
 
-Phase = Literal["tables", "repetitions", "neighbours", "draws", "orders"]
+Phase = Literal["tables", "refusals", "repetitions", "neighbours", "draws", "orders"]
 Severity = Literal["error", "warning"]
 
 
@@ -27,9 +27,9 @@ class Law:
     """`broken` says why a table breaks the law, or None; it may ask the oracle about that table as often as it needs,
     and raises SaysNothing for a table that can show neither.
 
-    A phase says what a check gives it: every generated table ("tables"; one call serves all such laws), a few of them
-    ("repetitions"; several calls each), small tables with all their neighbours ("neighbours"), one small table with
-    many draws ("draws"), or small tables whose rows differ a little ("orders").
+    A phase says what a check gives it: every generated table ("tables"; one call serves all such laws), a few of those
+    that f refused ("refusals") or released ("repetitions"; several calls each), small tables with all their neighbours
+    ("neighbours"), one small table with many draws ("draws"), or small tables whose rows differ a little ("orders").
     """
 
     name: str

@@ -59,6 +59,7 @@ class CheckReport:
     seed: int
     calls: int
     laws: tuple[LawResult, ...] = field(repr=False)
+    schema: str | None = None  # its file, where it was read from one
 
     def by_outcome(self, outcome: Outcome) -> Sequence[LawResult]:
         return [result for result in self.laws if result.outcome == outcome]
@@ -88,6 +89,7 @@ class CheckReport:
         return {
             "format": FORMAT,
             "oracle": self.oracle,
+            "schema": self.schema,
             "claims": self.claims,
             "seed": self.seed,
             "calls": self.calls,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from harness.testing.asking import Answer, Rows, Session
 from harness.testing.claims import Claims
@@ -17,6 +18,7 @@ from harness.vocabulary.schema import Column, Schema
 
 SEEDS = 6  # tried on one table to see whether a seed makes a difference
 TABLES = 6  # tried before a seed is said to make none
+AGAIN = 7  # times that a table is asked about to see whether chance plays a part
 HASH_SEEDS = ("1", "2")
 ABOUT_ROWS = ("rows-are-accounted-for", "cells-cover-their-values", "sensitive-values-stay-with-their-rows")
 
@@ -32,6 +34,26 @@ def _is_seeded(session: Session, claims: Claims) -> bool:
 
 
 def _repeats(session: Session, claims: Claims, rows: Rows) -> str | None:
+    reason = _differs_from_before(session, claims, rows)
+    if reason is not None and not claims.deterministic and _varies_by_chance(session):
+        raise SaysNothing("f is randomized and takes no seed; claim deterministic = false, or true to have it judged")
+    return reason
+
+
+def _varies_by_chance(session: Session) -> bool:
+    """Whether the largest table is mostly released in another way than a moment before.
+
+    Small tables of a randomized f come back the same now and then; what f remembers changes a release now and then.
+    """
+    if "varies by chance" not in session.found_out:
+        largest = max((trial.rows for trial in session.trials if trial.answer.error is None), key=len, default=())
+        answers = [session.ask(largest) for _ in range(AGAIN)] if largest else []
+        changes = sum(not _same(one, other) for one, other in pairwise(answers))
+        session.found_out["varies by chance"] = 2 * changes >= AGAIN - 1 > 0
+    return session.found_out["varies by chance"]
+
+
+def _differs_from_before(session: Session, claims: Claims, rows: Rows) -> str | None:
     session.trial(rows)  # also where it was asked about long ago
     first, again = session.ask(rows), session.ask(rows)
     if not _same(first, again):
@@ -52,7 +74,8 @@ def _other_tables(rows: Rows) -> Iterator[Rows]:
 
 
 def _is_random(session: Session, claims: Claims) -> str | None:
-    if claims.deterministic is False or (claims.deterministic is None and session.card.randomized):
+    says_so = session.card.randomized or claims.adds_noise
+    if claims.deterministic is False or (claims.deterministic is None and says_so):
         return "f is randomized; see seeds-are-honoured"
     return None
 
@@ -67,9 +90,12 @@ def _refuses_alike(session: Session, claims: Claims, rows: Rows) -> str | None:
 
 
 def _honours_seeds(session: Session, claims: Claims, rows: Rows) -> str | None:
-    first = session.ask(rows, seed=1)
-    session.ask(rows, seed=2)
-    return None if _same(first, session.ask(rows, seed=1)) else "equal seeds gave different releases"
+    first, other, again = (session.ask(rows, seed=seed) for seed in (1, 2, 1))
+    if not _same(first, again):
+        return "equal seeds gave different releases"
+    if _same(first, other) and first.identity != again.identity:
+        return "equal seeds gave the rows in different orders, and chance plays no other part"
+    return None
 
 
 def _has_no_seeds(session: Session, claims: Claims) -> str | None:
@@ -200,16 +226,19 @@ def _still_true(
 
 
 def _same_elsewhere(session: Session, claims: Claims, rows: Rows) -> str | None:
-    """Two fresh processes, whose sets and dictionaries of texts are ordered differently, answer alike."""
+    """Two fresh processes, whose sets of texts are ordered differently, answer alike, and as this one does."""
     assert session.reopened is not None
-    if not _same(session.ask(rows), session.ask(rows)):
+    for table in _other_tables(rows):  # so that this process has something to remember, in a replay too
+        session.ask(table)
+    here = session.ask(rows)
+    if not _same(here, session.ask(rows)):
         return None  # chance plays a part
-    answers = []
-    for seed in HASH_SEEDS:
-        answers.append(replace(session, oracle=session.reopened({"PYTHONHASHSEED": seed})).ask(rows))
-    if _same(*answers):
-        return None
-    return "two processes with different PYTHONHASHSEED release the same table in two ways"
+    one, other = (replace(session, oracle=session.reopened({"PYTHONHASHSEED": seed})).ask(rows) for seed in HASH_SEEDS)
+    if not _same(one, other):
+        return "two processes with different PYTHONHASHSEED release the same table in two ways"
+    if not _same(here, one):
+        return "a process that was not asked before releases the same table in another way"
+    return None
 
 
 def _cannot_be_reopened(session: Session, claims: Claims) -> str | None:
@@ -232,7 +261,7 @@ REPETITION_LAWS = (
         "A table that is refused is refused again with the same error.",
         "An error that changes is a crash, not a refusal.",
         _refuses_alike,
-        "repetitions",
+        "refusals",
         may_stay_silent=True,
     ),
     Law(
@@ -275,6 +304,7 @@ REPETITION_LAWS = (
         _reads_columns_by_name,
         "repetitions",
         skipped=_has_one_column,
+        follows_from=("equal-tables-get-equal-releases",),
     ),
     Law(
         "further-columns-do-not-matter",
@@ -282,6 +312,7 @@ REPETITION_LAWS = (
         "A program that counts columns from the end takes the wrong one without an error.",
         _bears_other_columns,
         "repetitions",
+        follows_from=("equal-tables-get-equal-releases",),
     ),
     Law(
         "same-in-every-process",

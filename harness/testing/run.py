@@ -2,7 +2,8 @@
 
     tables       examples by hand, then tables that Hypothesis generates from the seed: one call serves all laws about
                  a release; a law that is broken is not tried again
-    repetitions  a few of these tables, several calls each
+    refusals     two of these tables that f refused, once more
+    repetitions  a few of these tables, several calls each; after three quarters of the time no further ones
     neighbours   small tables, each with all tables that lack one of its rows; steered towards large distances
     draws        one small table, drawn many times
     orders       small tables whose rows come in many orders
@@ -40,7 +41,8 @@ from harness.vocabulary.oracle import Oracle
 LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *NOISE_LAWS, *ORDER_LAWS)
 SHARE_OF_TABLES, SHARE_BESIDE_NOISE = 0.35, 0.1  # of all calls
 MOST_TABLES = 100
-REPEATED_TABLES = 3
+REPEATED_TABLES, REFUSED_TABLES = 3, 2
+SHARE_OF_REPETITIONS = 0.75  # of the time
 SHRINKING = 80  # questions about smaller tables for one broken law, at the most
 ROOM = 8  # rows of a generated table beyond four classes
 
@@ -59,6 +61,7 @@ class Check:
         self.tables: dict[Law, int] = dict.fromkeys(self.laws, 0)  # that could have broken the law
         self.calls: dict[Law, int] = dict.fromkeys(self.laws, 0)
         self.bad_input: list[Rows] = []
+        self.ended = "calls or time were used up before it could be judged"  # why later laws were not judged
 
     def _skips(self, law: Law) -> str | None:
         if law.needs_rows and self.session.card.releases == "predictions":
@@ -169,12 +172,14 @@ class Check:
 
 def run_check(check: Check, max_failures: int | None = None) -> None:
     """All phases, as far as calls and time go."""
-    for phase in (_tables, _repetitions, _neighbours, _draws, _orders):
-        if max_failures is None or len(check.broken) < max_failures:
-            try:
-                phase(check)
-            except OutOfBudget:
-                return
+    for phase in (_tables, _refusals, _repetitions, _neighbours, _draws, _orders):
+        if max_failures is not None and len(check.broken) >= max_failures:
+            check.ended = f"the check ended with {len(check.broken)} broken, as max_failures says"
+            return
+        try:
+            phase(check)
+        except OutOfBudget:
+            return
 
 
 def _tables(check: Check) -> None:
@@ -226,12 +231,29 @@ def _shrink_all(check: Check, laws: list[Law]) -> None:
         check.shrink(law, min(SHRINKING, check.session.budget.left // (len(laws) - number + 1)))
 
 
+def _refusals(check: Check) -> None:
+    """Bad input and another table that was refused."""
+    laws = check.open_laws("refusals")
+    refused = [trial.rows for trial in check.session.trials if trial.answer.error is not None]
+    refused.sort(key=lambda rows: rows not in check.bad_input)
+    for rows in refused[:REFUSED_TABLES] or [trial.rows for trial in check.session.trials[:1]]:
+        for law in check.open_laws("refusals"):
+            check.judge(law, rows)
+    _shrink_all(check, [law for law in laws if law in check.broken])
+
+
 def _repetitions(check: Check) -> None:
     known = set(check.broken)
-    for rows in _some_tables(check.session, check.bad_input):
+    for number, rows in enumerate(_some_tables(check.session, check.bad_input)):
+        if number and check.session.budget.share_of_time > SHARE_OF_REPETITIONS:
+            break  # so that later phases have some, too
         for law in check.open_laws("repetitions"):
             if not check.follows_from_a_broken_law(law):
                 check.judge(law, rows)
+    broken = [law for law in check.broken if law not in known]
+    for law in broken:
+        if check.follows_from_a_broken_law(law):
+            del check.broken[law]
     broken = [law for law in check.broken if law not in known]
     if not broken:
         broken = list(check.doubtful)
@@ -256,14 +278,12 @@ def _neighbours(check: Check) -> None:
 
 
 def _some_tables(session: Session, bad_input: Sequence[Rows]) -> list[Rows]:
-    """The first table of all, some of different sizes, and of those that were refused bad input and another one."""
-    refused = [trial.rows for trial in session.trials if trial.answer.error is not None]
-    refused = [*(rows for rows in bad_input if rows in refused), *(rows for rows in refused if rows not in bad_input)]
+    """The first table of all, and some of different sizes."""
     answered = {trial.rows for trial in session.trials if trial.answer.error is None and trial.rows not in bad_input}
     by_size = sorted(answered, key=len)
     places = {round(part * (len(by_size) - 1) / REPEATED_TABLES) for part in range(1, REPEATED_TABLES + 1)}
     some = [by_size[place] for place in sorted(places) if by_size]
-    return list(dict.fromkeys([*(trial.rows for trial in session.trials[:1]), *some, *refused[:2]]))
+    return list(dict.fromkeys([*(trial.rows for trial in session.trials[:1]), *some]))
 
 
 def _draws(check: Check) -> None:
@@ -303,4 +323,4 @@ def _outcome(check: Check, law: Law) -> tuple[Outcome, str | None]:
         return "passed", None
     if law in check.silent:
         return "skipped" if law.may_stay_silent else "inconclusive", check.silent[law]
-    return "inconclusive", "calls or time were used up before it could be judged"
+    return "inconclusive", check.ended

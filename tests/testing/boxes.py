@@ -64,9 +64,35 @@ def noisy_ages(df: pd.DataFrame, seed: int, scale: float = 99.0) -> pd.DataFrame
     return df.assign(age=df.age + rng.laplace(0, scale, len(df)), city="*")
 
 
-def cut_off_ages(df: pd.DataFrame, seed: int) -> pd.DataFrame:
-    noisy = noisy_ages(df, seed)
+def cut_off_ages(df: pd.DataFrame, seed: int, scale: float = 99.0) -> pd.DataFrame:
+    noisy = noisy_ages(df, seed, scale)
     return noisy.assign(age=noisy.age.clip(0, 99))
+
+
+def never_negative_ages(df: pd.DataFrame, seed: int) -> pd.DataFrame:
+    noisy = noisy_ages(df, seed)
+    return noisy.assign(age=noisy.age.clip(lower=0))
+
+
+def rounded_ages(df: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Cut off, and then rounded beyond the highest age that is declared."""
+    noisy = cut_off_ages(df, seed)
+    return noisy.assign(age=noisy.age.round(-1))
+
+
+def answering_at_random(df: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Randomized response of ε = 1; quasi-identifiers stay as they are."""
+    rng, stays = np.random.default_rng(seed), np.e / (np.e + len(DISEASES) - 1)
+    values = [d if rng.random() < stays else rng.choice([o for o in DISEASES if o != d]) for d in df.disease]
+    return df.assign(disease=values)
+
+
+def dropping_and_saying_so(df: pd.DataFrame) -> pd.DataFrame:
+    """Leaves out the rows of rare cities, and reports that."""
+    refusing_few(df)
+    release = df.assign(age="*")[df.groupby("city").city.transform("size") >= K]
+    release.attrs["notes"] = [f"{len(df) - len(release)} rows were suppressed"]
+    return release
 
 
 def noisy_counts(df: pd.DataFrame, seed: int, scale: float = 1.0) -> pd.DataFrame:
@@ -77,11 +103,19 @@ def noisy_counts(df: pd.DataFrame, seed: int, scale: float = 1.0) -> pd.DataFram
     return (counts + rng.laplace(0, scale, len(counts))).rename("count").reset_index().assign(age="*")
 
 
+def noisy_counts_named_n(df: pd.DataFrame, seed: int) -> pd.DataFrame:
+    return noisy_counts(df, seed).rename(columns={"count": "n"})
+
+
 # Faulty ones.
 
 
 def identity(df: pd.DataFrame) -> pd.DataFrame:
     return df
+
+
+def identity_in_brackets(df: pd.DataFrame) -> pd.DataFrame:
+    return df.assign(age=[f"[{age}, {age}]" for age in df.age], city=["{" + city + "}" for city in df.city])
 
 
 def off_by_one(df: pd.DataFrame) -> pd.DataFrame:
@@ -160,6 +194,11 @@ def unrepeatable(df: pd.DataFrame, seed: int) -> pd.DataFrame:
     return released(groups(df), lambda part: f"[{part.age.min() - widen}, {part.age.max()}]")
 
 
+def orders_without_the_seed(df: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Takes a seed and shuffles without it."""
+    return correct(df).sample(frac=1)
+
+
 def dropped_last_row(df: pd.DataFrame) -> pd.DataFrame:
     return correct(df).iloc[:-1]
 
@@ -184,6 +223,10 @@ def half_the_noise_on_ages(df: pd.DataFrame, seed: int) -> pd.DataFrame:
     return noisy_ages(df, seed, 99.0 / 2)
 
 
+def half_the_noise_cut_off(df: pd.DataFrame, seed: int) -> pd.DataFrame:
+    return cut_off_ages(df, seed, 99.0 / 2)
+
+
 def half_the_noise_on_counts(df: pd.DataFrame, seed: int) -> pd.DataFrame:
     return noisy_counts(df, seed, 0.5)
 
@@ -206,6 +249,15 @@ def hash_dependent(df: pd.DataFrame) -> pd.DataFrame:
     return whole.sort_index()
 
 
+LEARNT: dict[str, float] = {}
+
+
+def middle_of_the_first_table(df: pd.DataFrame) -> pd.DataFrame:
+    """True for every table, and what it says of all of them depends on the first one that it saw."""
+    middle = LEARNT.setdefault("middle", float(df.age.mean()))
+    return df.assign(age=np.where(df.age <= middle, f"<={middle}", f">{middle}"), city="*")
+
+
 Claim = dict[str, Any]
 CORRECT: dict[str, tuple[Callable[[], Callable[..., pd.DataFrame]], Claim]] = {
     "correct": (lambda: correct, {"k": 3}),
@@ -214,11 +266,17 @@ CORRECT: dict[str, tuple[Callable[[], Callable[..., pd.DataFrame]], Claim]] = {
     "suppressing_all": (lambda: suppressing_all, {"k": 3, "deterministic": True}),
     "noisy_ages": (lambda: noisy_ages, {"noise_epsilon": 1.0}),
     "cut_off_ages": (lambda: cut_off_ages, {"noise_epsilon": 1.0}),
+    "never_negative_ages": (lambda: never_negative_ages, {"noise_epsilon": 1.0}),
+    "rounded_ages": (lambda: rounded_ages, {"noise_epsilon": 1.0}),
     "noisy_counts": (lambda: noisy_counts, {"noise_epsilon": 1.0, "keeps_rows": False}),
+    "noisy_counts_named_n": (lambda: noisy_counts_named_n, {"noise_epsilon": 1.0, "keeps_rows": False}),
+    "answering_at_random": (lambda: answering_at_random, {"noise_epsilon": 1.0, "keeps_sensitive": False}),
+    "dropping_and_saying_so": (lambda: dropping_and_saying_so, {"k": 3}),
 }
 FAULTY: dict[str, tuple[Callable[[], Callable[..., pd.DataFrame]], Claim, str]] = {
     "identity": (lambda: identity, {"k": 3}, "classes-have-k-rows"),
     "identity without a claim": (lambda: identity, {}, "unique-rows-are-not-copied"),
+    "identity in brackets": (lambda: identity_in_brackets, {}, "unique-rows-are-not-copied"),
     "identity with noise claimed": (
         lambda: identity,
         {"noise_epsilon": 1.0, "seedable": False},
@@ -235,11 +293,13 @@ FAULTY: dict[str, tuple[Callable[[], Callable[..., pd.DataFrame]], Claim, str]] 
     "global_state": (GlobalState, {"k": 3}, "equal-tables-get-equal-releases"),
     "ignored_seed": (lambda: ignored_seed, {"k": 3, "seedable": True}, "seeds-make-a-difference"),
     "unrepeatable": (lambda: unrepeatable, {"k": 3, "seedable": True}, "seeds-are-honoured"),
+    "orders_without_the_seed": (lambda: orders_without_the_seed, {"k": 3, "seedable": True}, "seeds-are-honoured"),
     "dropped_last_row": (lambda: dropped_last_row, {"k": 3}, "rows-are-accounted-for"),
     "crash_on_unicode": (lambda: crash_on_unicode, {"k": 3}, "answers-every-table"),
     "row_numbers": (lambda: row_numbers, {"k": 3}, "no-identifier-survives"),
     "by_position": (lambda: by_position, {"k": 3}, "columns-are-read-by-name"),
     "half_the_noise_on_ages": (lambda: half_the_noise_on_ages, {"noise_epsilon": 1.0}, "noise-is-as-large-as-claimed"),
+    "half_the_noise_cut_off": (lambda: half_the_noise_cut_off, {"noise_epsilon": 1.0}, "noise-is-as-large-as-claimed"),
     "half_the_noise_on_counts": (
         lambda: half_the_noise_on_counts,
         {"noise_epsilon": 1.0, "keeps_rows": False},

@@ -5,14 +5,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from harness.cli import main
+from harness.render.check_report import outcomes_of_check
 from harness.testing import CheckReport, check, check_table
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.schema import Schema
-from tests.testing.boxes import CORRECT, FAULTY, SCHEMA, Claim, correct, noisy_ages, noisy_counts, off_by_one
+from tests.testing.boxes import (
+    CORRECT,
+    FAULTY,
+    SCHEMA,
+    Claim,
+    GlobalState,
+    answering_at_random,
+    correct,
+    noisy_ages,
+    noisy_counts,
+    off_by_one,
+)
 
 Make = Callable[[], Callable[..., pd.DataFrame]]
 SMALL = 6  # rows
@@ -65,6 +78,78 @@ def test_correct_noise_is_not_accused_more_often_than_stated(f: Callable[..., pd
     assert alarms <= 3  # more than 3 of 60 at a rate of 1 % have a chance of 0.3 %
 
 
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        ("never_negative_ages", "noise-is-as-large-as-claimed"),
+        ("rounded_ages", "noise-is-as-large-as-claimed"),
+        ("noisy_counts_named_n", "noise-is-as-large-as-claimed"),
+        ("answering_at_random", "noise-is-as-large-as-claimed"),
+        ("dropping_and_saying_so", "rows-are-accounted-for"),
+    ],
+)
+def test_what_a_correct_anonymizer_may_do_is_no_fault(name: str, law: str) -> None:
+    make, claim = CORRECT[name]
+    (result,) = check(make(), SCHEMA, claim, laws=[law], max_time=600).laws
+    assert (result.outcome, result.reason) == ("passed", None)
+
+
+def test_a_note_that_is_no_text_is_refused_with_what_was_expected() -> None:
+    def f(df: pd.DataFrame) -> pd.DataFrame:
+        df.attrs["notes"] = {"suppressed": 3}
+        return df
+
+    (result,) = check(f, SCHEMA, laws=["answers-every-table"], budget_calls=3, max_time=600).laws
+    assert 'attrs["notes"] of the release is a dict; expected a text, or a list of texts' in (result.reason or "")
+
+
+def test_refusals_are_judged_also_where_few_calls_are_left() -> None:
+    report = check(correct, SCHEMA, {"k": 3}, laws=["errors-are-stable"], budget_calls=30, max_time=600)
+    assert [result.outcome for result in report.laws] == ["passed"]
+
+
+def test_a_column_of_noisy_counts_is_no_identifier() -> None:
+    make, claim = CORRECT["noisy_counts_named_n"]
+    (result,) = check(make(), SCHEMA, claim, laws=["no-identifier-survives"], budget_calls=3, max_time=600).laws
+    assert result.outcome == "skipped"
+
+
+def test_a_law_that_cannot_be_told_from_a_broken_one_is_not_judged() -> None:
+    remembers = GlobalState()
+
+    def loses_a_row_of_wide_tables(df: pd.DataFrame) -> pd.DataFrame:
+        return remembers(df).iloc[: len(df) - (len(df.columns) > 3)]
+
+    laws = ["equal-tables-get-equal-releases", "further-columns-do-not-matter"]
+    report = check(loses_a_row_of_wide_tables, SCHEMA, {"k": 3}, laws=laws, budget_calls=90, max_time=600)
+    assert [result.outcome for result in report.laws] == ["failed", "inconclusive"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("box", "reason"), [("hash_dependent", "PYTHONHASHSEED"), ("middle_of_the_first_table", "was not asked before")]
+)
+def test_what_depends_on_the_process_is_found_and_replayed(
+    box: str, reason: str, place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    address, law = f"python:tests.testing.boxes:{box}", "same-in-every-process"
+    assert main(["check", address, "--schema", "schema.toml", "--law", law, "--max-time", "600"]) == 1
+    assert reason in capfd.readouterr().out
+    assert main(["replay"]) == 1
+    assert reason in capfd.readouterr().out
+
+
+def test_an_f_that_draws_without_a_seed_and_does_not_say_so_is_no_f_that_remembers() -> None:
+    def f(df: pd.DataFrame) -> pd.DataFrame:
+        return answering_at_random(df.assign(age="*", city="*"), int(rng.integers(2**60)))
+
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        laws = ["equal-tables-get-equal-releases"]
+        report = check(f, SCHEMA, {"keeps_sensitive": False}, laws=laws, seed=seed, budget_calls=90, max_time=600)
+        assert not report.failed
+
+
 def test_a_broken_law_is_told_with_its_table_and_a_test() -> None:
     report = check(off_by_one, SCHEMA, {"k": 3}, laws=["classes-have-k-rows"], max_time=600)
     (result,) = report.failed
@@ -97,6 +182,15 @@ def test_a_check_stays_within_its_budget_and_says_what_it_could_not_judge() -> N
     assert report.by_outcome("inconclusive")
     assert report.exit_code() == 0
     assert report.exit_code(inconclusive_fails=True) == 4
+
+
+def test_a_check_that_ends_at_a_failure_says_so_and_accuses_nobody_else() -> None:
+    report = check(off_by_one, SCHEMA, {"k": 3}, budget_calls=60, max_time=600, max_failures=1)
+    assert broken(report).keys() == {"classes-have-k-rows"}
+    (ended,) = {result.reason for result in report.by_outcome("inconclusive")}
+    assert ended == "the check ended with 1 broken, as max_failures says"
+    severities = {one.result: one.severity for one in outcomes_of_check(report.plain()).outcomes}
+    assert (severities["failed"], severities["inconclusive"]) == ("error", "warning")
 
 
 def test_a_claim_about_neighbours_is_broken_by_the_distance_of_an_audit() -> None:
@@ -166,6 +260,8 @@ def test_the_command_writes_reports_keeps_cases_and_replays_them(
     assert (law["name"], law["outcome"]) == ("classes-have-k-rows", "failed")
     assert 0 < law["calls"] <= report["calls"] <= 300
     assert set(law["counterexample"][0]) == {"age", "city", "disease"}
+    (alert,) = json.loads((place / "out" / "check.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert alert["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "schema.toml"}
     written = {path.suffix for path in (place / "out").iterdir()}
     assert written == {".json", ".xml", ".sarif", ".md", ".html"}
     assert (place / ".harness" / ".gitignore").read_text(encoding="utf-8") == "*\n"

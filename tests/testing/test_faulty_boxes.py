@@ -1,35 +1,16 @@
 """Faults in anonymizers that the laws do not know: each breaks the law that is about it and no other."""
 
-import os
-
 import pytest
 
 from harness.testing import check
 from tests.testing.faulty_boxes import BUILDERS, FAULTS
 
 SMALL = 6  # rows
-LONG = ("microaggregation", "clustering", "datafly", "local suppression")  # several seconds each
-SOME_OF_LONG = {
-    "prints [a, b) and means (a, b]",
-    "keeps an answer for each size",
-    "keeps an answer for each first row",
-    "loses the last row",
-    "needs women",
-}
-ALL = "HARNESS_ALL_FAULTS"
 QUICK = ("hides below k - 1", "takes a city for one of the South", "invents values of rare rows", "drops rare rows")
 
 
-def marks(builder: str, fault: str) -> list[pytest.MarkDecorator]:
-    if builder in LONG and fault not in SOME_OF_LONG:
-        return [pytest.mark.slow, pytest.mark.skipif(ALL not in os.environ, reason=f"{ALL}=1 tries every fault")]
-    return [pytest.mark.slow]
-
-
-@pytest.mark.parametrize(
-    ("builder", "fault", "laws"),
-    [pytest.param(*case, marks=marks(*case[:2]), id=f"{case[0]} {case[1]}") for case in FAULTS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("builder", "fault", "laws"), FAULTS, ids=[" ".join(case[:2]) for case in FAULTS])
 def test_a_fault_breaks_its_law_alone_on_few_rows(builder: str, fault: str, laws: frozenset[str]) -> None:
     make, schema, claim = BUILDERS[builder]
     report = check(make(fault), schema, claim, max_time=600)
