@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from harness.auditing.events import Event, Examined, Failed, Selected
 from harness.auditing.folder import REPORT
+from harness.auditing.shard import Shard
 from harness.vocabulary.durations import in_words
 
 QUIET_SECONDS = 30.0  # without a terminal: no longer without a line
@@ -29,16 +30,18 @@ BAR_OF_ALL = "{percentage:3.0f}% |{bar}| [{elapsed}<{remaining}{postfix}]"
 Watcher = Callable[[Iterable[Event], int], Iterator[Event]]  # events, and how many are from an earlier run
 
 
-def watcher(shown: bool, oracle: Any = None) -> Watcher:
-    """What shows the progress of one audit, or nothing; of an oracle also how long it has been away."""
+def watcher(shown: bool, oracle: Any = None, shard: Shard | None = None) -> Watcher:
+    """What shows the progress of one audit or shard, or nothing; of an oracle also how long it has been away."""
     if not shown:
         return lambda events, known: iter(events)
-    return lambda events, known: with_progress(events, known, oracle=oracle)
+    return lambda events, known: with_progress(events, known, oracle=oracle, shard=shard)
 
 
-def with_progress(events: Iterable[Event], known: int = 0, title: str = "", oracle: Any = None) -> Iterator[Event]:
+def with_progress(
+    events: Iterable[Event], known: int = 0, title: str = "", oracle: Any = None, shard: Shard | None = None
+) -> Iterator[Event]:
     """The same events, and what they say about progress; the first `known` of them are from an earlier run."""
-    progress = Progress(title, oracle)
+    progress = Progress(title, oracle, shard)
     yield from _displayed(events, known, progress, Bar(progress) if sys.stderr.isatty() else Lines(progress))
 
 
@@ -61,6 +64,7 @@ class Progress:
 
     title: str = ""  # which of several audits it is
     oracle: Any = None  # may have `waiting`: how many seconds it has been away, and how many it may be
+    shard: Shard | None = None  # the part of the audit that is made here
     started: float = field(default_factory=time.monotonic)
     since: float | None = None  # when this run began to examine records
     heard: float | None = None  # when the last event of this run came
@@ -74,7 +78,7 @@ class Progress:
 
     def add(self, event: Event, *, is_new: bool) -> None:
         if isinstance(event, Selected):
-            self.total = len(event.examined)
+            self.total = len(event.examined if self.shard is None else self.shard.part(event.examined))
         elif isinstance(event, Examined):
             self.worst = max([self.worst, *(measurement.lower for measurement in event.measurements)])
             self.exact = self.exact and all(one.lower == one.upper for one in event.measurements)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,12 @@ import pandas as pd
 from harness.auditing.compile_report import FORMAT, compile_report
 from harness.auditing.confidential import withheld
 from harness.auditing.finding import Finding, from_plain
+from harness.auditing.findings_file import read_findings
 from harness.auditing.folder import CERTIFICATE, RUN
+from harness.auditing.list_findings import FINDINGS_FILE, rows_of_findings
 from harness.auditing.plan import Claim
 from harness.auditing.state import AuditState
+from harness.auditing.state_columns import reported_columns
 from harness.auditing.verdict import Outcome, Verdict
 from harness.auditing.verify import recompile_unfinished
 from harness.measuring.certificate import Certificate
@@ -40,6 +43,7 @@ class Report:
     complete: Plain | None = field(default=None, repr=False, compare=False)  # of an audit made in this process
     run: Plain | None = field(default=None, repr=False, compare=False)  # run.json: calls, seconds, versions
     certificate: Plain | None = field(default=None, repr=False, compare=False)  # certificate.json: the test report
+    rows: Callable[[], Iterator[Plain]] | None = field(default=None, repr=False, compare=False)  # of a large audit
 
     @classmethod
     def of(cls, state: AuditState, records: Mapping[int, Sequence[Mapping[str, Any]]] | None = None) -> Report:
@@ -48,13 +52,15 @@ class Report:
         Without them nothing is revealed: what was inferred about a person is in `findings`, but in no file.
         """
         complete = compile_report(state)
-        return cls(withheld(complete) if records is None else complete, records or {}, complete)
+        rows = _rows_of(state) if FINDINGS_FILE in complete else None
+        return cls(withheld(complete) if records is None else complete, records or {}, complete, rows=rows)
 
     @classmethod
     def of_journal(cls, journal: Path) -> Report:
         """What a journal proves so far; an audit that was interrupted has no verdict."""
-        complete = recompile_unfinished(journal)
-        return cls(withheld(complete), complete=complete)
+        complete, state = recompile_unfinished(journal)
+        rows = _rows_of(state) if FINDINGS_FILE in complete else None
+        return cls(withheld(complete), complete=complete, rows=rows)
 
     @classmethod
     def load(cls, path: str | Path) -> Report:
@@ -64,7 +70,10 @@ class Report:
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             version = plain.get("format") if isinstance(plain, dict) else None
             raise InputError(f"{path}: a report of format {version!r}; this version reads format {FORMAT}")
-        return with_files_beside(cls(plain), path.parent)
+        rows = None
+        if FINDINGS_FILE in plain:
+            rows = partial(read_findings, path.parent, plain[FINDINGS_FILE]["sha256"])
+        return with_files_beside(cls(plain, rows=rows), path.parent)
 
     @cached_property
     def claim(self) -> Claim:
@@ -82,11 +91,28 @@ class Report:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """By person, then adversary, then secret.
+        """Those that report.json lists, by person, then adversary, then secret: all, or of a large audit the worst.
 
         Predictions are in those of an audit made in this process, and in those of a file that was to reveal them.
         """
         return tuple(from_plain(entry, self.claim) for entry in (self.complete or self.plain)["findings"])
+
+    def all_findings(self) -> Iterator[Finding]:
+        """Every finding, one by one; those of a large audit come from the file beside report.json.
+
+        That file holds no predictions.
+        """
+        if self.rows is None:
+            yield from self.findings
+            return
+        for row in self.rows():
+            yield from_plain(row, self.claim)
+
+    @property
+    def number_of_findings(self) -> int:
+        """How many there are, listed or not."""
+        plain = self.plain
+        return int(plain[FINDINGS_FILE]["findings"]) if FINDINGS_FILE in plain else len(plain["findings"])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -147,7 +173,8 @@ class Report:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per person, adversary and secret."""
-        return pd.DataFrame((self.complete or self.plain)["findings"]).set_index("person")
+        findings = (self.complete or self.plain)["findings"] if self.rows is None else self.rows()
+        return pd.DataFrame(findings).set_index("person")
 
     def summary(self) -> str:
         """A page for a terminal."""
@@ -155,6 +182,11 @@ class Report:
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def _rows_of(state: AuditState) -> Callable[[], Iterator[Plain]]:
+    """All findings of an audit whose state is known, spelled anew each time."""
+    return lambda: rows_of_findings(reported_columns(state))
 
 
 def with_files_beside(report: Report, folder: Path) -> Report:

@@ -34,6 +34,7 @@ from harness.auditing.confirm import repeated_in_words
 from harness.auditing.decision import decision
 from harness.auditing.derived_numbers import declared_divergence
 from harness.auditing.detectable import detectable_share, exact_detectable, smallest_detectable
+from harness.auditing.keyed_digests import unsealed_part
 from harness.auditing.plan import Claim
 from harness.vocabulary.release import without_vendor_text
 
@@ -55,12 +56,14 @@ class Facts:
     head: str  # of the journal
     report: str  # SHA-256 of report.json
     witness: str  # link of the journal's line with the measurement of the witness
+    shards: Mapping[str, Any] | None = None  # how many the journal was put together from, and the digest of their heads
 
 
 def compile_certificate(report: Mapping[str, Any], facts: Facts) -> Plain:
     """The content of certificate.json."""
     plan = with_sorted_values(report["plan"])
     digests = {"journal_head": facts.head, "plan": report["plan_digest"], "report": facts.report}
+    of_shards = {} if facts.shards is None else {"shards": dict(facts.shards)}
     sections: Plain = {
         "format": FORMAT,
         "id": report_id(digests, facts.issued),
@@ -84,7 +87,7 @@ def compile_certificate(report: Mapping[str, Any], facts: Facts) -> Plain:
         "limits": list(LIMITS),
         "accepted": list(facts.statements.get("accepted", ())),
         "previous": facts.statements.get("previous"),
-        "digests": digests,
+        "digests": {**digests, **of_shards},
         "environment": dict(facts.run["versions"]),
         "verify": how_to_verify(_version(facts)),
     }
@@ -159,7 +162,7 @@ def _item(report: Mapping[str, Any], facts: Facts) -> Plain:
         "name": card["name"][:LONGEST_NAME],
         "version": card["version"][:LONGEST_NAME],
         "address_fingerprint": None if address is None else _digest(address),
-        "identity_fingerprint": _digest(facts.oracle),
+        "identity_fingerprint": _digest(unsealed_part(facts.oracle)),
         "card": {name: value for name, value in card.items() if name not in ("name", "version")},
         "access": "black box: only its releases were seen",
         "asked": "by index: it was told which rows are left out"

@@ -113,7 +113,7 @@ def checked_statements(evidence: Any) -> dict[str, Any]:
 
 def _check_section(section: str, options: Any, known: Mapping[str, Option]) -> None:
     if not isinstance(options, dict):
-        raise InputError(f"{section} must be a section [{section}], not {options!r}")
+        raise InputError(f"{section} must be a section [{section}], not {_shown(section, options)}")
     _check_keys(f"[{section}]", options, {name: option.expected for name, option in known.items()})
 
 
@@ -130,7 +130,12 @@ def _check_keys(where: str, options: Mapping[str, Any], expected: Mapping[str, s
         if key not in expected:
             raise InputError(f"{where} unknown key {key!r}; {did_you_mean(key, expected)}")
         if not is_as_expected(expected[key], value):
-            raise InputError(f"{where} {key} must be {expected[key]}, not {value!r}")
+            raise InputError(f"{where} {key} must be {expected[key]}, not {_shown(where, value)}")
+
+
+def _shown(where: str, value: Any) -> str:
+    """A wrong value; of the section of the oracle only what it is, because it may be a secret."""
+    return f"a {type(value).__name__}" if where.strip("[]") == "oracle" else repr(value)
 
 
 def _check_adversaries(tables: Any) -> None:

@@ -7,11 +7,13 @@
     Watched     what early or late draws of f(D) say about one person: does f drift
     Resumed     an interrupted audit went on, after the oracle was recognised
     Salvaged    the journal was damaged, and only what stands before this is left of it
+    Merged      the journal was put together from those of shards; what follows was measured by them
     Chosen      who goes on to a further look
     Examined    all measurements of one person at one look
     Failed      one person could not be measured: f failed on her, while it answered others or f(D)
     Confirmed   questions of a deterministic f were asked again
     Baselines, ClassSizes   what distances are shown beside (`reference_events`)
+    CardAccepted   the oracle said something else of itself later, and the auditor accepted it (`card_changes`)
     Closed      the last question was asked; further draws may still follow, then the last Closed counts
 
 Knows numbers and names; no oracle, no disk and no dataset.
@@ -19,29 +21,25 @@ Knows numbers and names; no oracle, no disk and no dataset.
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, get_args
 
 import numpy as np
 
+from harness.auditing.card_changes import CardAccepted
+from harness.auditing.measurement import Entry, Measurement, packed_vector, unpacked_vector
 from harness.auditing.reference_events import Baselines, ClassSizes
-from harness.measuring.betting import Wager
 from harness.measuring.samples import Samples
-from harness.measuring.tail import Limits
 from harness.vocabulary.errors import JournalError, did_you_mean
 from harness.vocabulary.oracle import Card
 from harness.vocabulary.persons import RowName
-from harness.vocabulary.plain_numbers import plain_number
 
 # Noted of a person by `examine`; no verdict can rest on such answers.
 WITHOUT_ANOTHER = "asked without one person, f released the sensitive values of the data without another"
 EARLY, LATE = "early", "late"  # draws of f(D) that are compared
-
-Entry = dict[str, Any]
-Vector = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,7 @@ class OracleProfile:
     keeps_secrets: bool = False  # a deterministic f released the sensitive values of every whole table unchanged
     is_still: bool = False  # it is said to be random, but draws of one question were all the same
     ignores_seeds: bool = False  # it says that it honours seeds, but equal seeds got different answers
+    stated: Card | None = None  # the card as the oracle shows it
 
     @property
     def in_blocks(self) -> bool:
@@ -93,7 +92,11 @@ class Probed:
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Probed:
-        fixed = {"card": Card(**entry["card"]), "notes": tuple(entry["notes"]), "doubts": tuple(entry["doubts"])}
+        stated = entry.get("stated")
+        fixed = {
+            "card": Card(**entry["card"]), "notes": tuple(entry["notes"]), "doubts": tuple(entry["doubts"]),
+            "stated": None if stated is None else Card(**stated),
+        }  # fmt: skip
         return cls(OracleProfile(**{**entry, **fixed}))
 
 
@@ -197,12 +200,12 @@ class Watched:
     samples: Samples
 
     def entry(self) -> Entry:
-        draws = [_packed("present", draw) for draw in self.samples.draws]
+        draws = [packed_vector(draw) for draw in self.samples.draws]
         return {"purpose": self.purpose, "samples": draws}
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Watched:
-        return cls(entry["purpose"], Samples(np.array([_unpacked("present", draw) for draw in entry["samples"]])))
+        return cls(entry["purpose"], Samples(np.array([unpacked_vector(draw) for draw in entry["samples"]])))
 
 
 @dataclass(frozen=True)
@@ -235,80 +238,27 @@ class Salvaged:
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """What one adversary's inference about one secret at one row of a person was, with and without her.
+class Merged:
+    """The journal was put together from those of all shards of the audit: their heads, in their order."""
 
-    `failure` says why there is none. Chance plays no part where `draws` is 1 and there are no limits of a tail.
-    """
-
-    adversary: int
-    secret: int
-    row: int  # place among the rows of the person, in the order of the data
-    distance: float = 0.0
-    lower: float = 0.0
-    upper: float = 0.0
-    own_upper: float = 0.0  # her own upper limit, not corrected for the number of persons
-    present: Vector = ()  # M(qⁱ), the mean when there are draws
-    absent: Vector = ()  # M⁻ⁱ(qⁱ)
-    per_value: Vector = ()
-    confidence: Vector = ()  # in her true value, with and without her; of the first draw
-    draws: int = 1
-    floor: float | None = None  # what sampling noise alone would show
-    delta_at_epsilon: Limits | None = None  # how often a pair of draws is ε or more apart (v1, Definition 1)
-    epsilon_at_delta: Limits | None = None  # beyond what distance pairs lie no more often than the claimed δ
-    exceedances: tuple[int, ...] = ()  # pairs at or above each ε of the grid
-    hits: int = 0  # pairs at or above the ε of the claim
-    own_delta_upper: float | None = None  # her own upper limit of how often, likewise
-    delta_beyond_noise: float | None = None  # however draws are paired, they are ε or more apart at least so often
-    placebo: Limits | None = None  # how often two draws of f(D) itself are ε or more apart
-    kept: Wager | None = None  # the bet, over all looks so far, that the distance is below ε
-    broken: Wager | None = None  # the bet that it is above
-    privacy_loss: float | None = None  # lower bound on the ε of differential privacy, where one is claimed
-    draws_needed: int | None = None  # about how many draws would settle it; None when settled or when none would
-    copied: bool = False  # draws without her are copies of each other
-    unpaired: bool = False  # draws with equal seeds lie as far apart as draws with different ones, by f's own noise
-    uncovered: tuple[int, int] = (0, 0)  # draws with and without her in which no released row was evidence about her
-    failure: str | None = None
+    name: ClassVar = "merged"
+    heads: tuple[str, ...]
+    root: str  # digest over the heads
 
     def entry(self) -> Entry:
-        """Plain data without what is at its default; vectors in base64, exact to the bit."""
-        plain: Entry = {}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if value != item.default:
-                plain[item.name] = _packed(item.name, value)
-        return plain
+        return {"heads": list(self.heads), "root": self.root}
 
     @classmethod
-    def from_entry(cls, entry: Mapping[str, Any]) -> Measurement:
-        return cls(**{key: _unpacked(key, value) for key, value in entry.items()})
+    def from_entry(cls, entry: Mapping[str, Any]) -> Merged:
+        merged = cls(tuple(entry["heads"]), entry["root"])
+        if root_of(merged.heads) != merged.root:
+            raise JournalError("the root digest is not that of the heads of the shards; the journal cannot be trusted")
+        return merged
 
 
-VECTORS = ("present", "absent", "per_value")
-LIMITS = ("delta_at_epsilon", "epsilon_at_delta", "placebo")
-WAGERS = ("kept", "broken")
-
-
-def _packed(key: str, value: Any) -> Any:
-    if key in VECTORS:
-        return base64.b64encode(np.array(value, dtype="<f8").tobytes()).decode()
-    if key in LIMITS:
-        return [plain_number(number) for number in (value.value, value.lower, value.upper)]
-    if key in WAGERS:
-        return [value.draws, value.highest, _packed("present", value.log_capitals)]
-    return list(value) if isinstance(value, tuple) else plain_number(value)
-
-
-def _unpacked(key: str, value: Any) -> Any:
-    if key in VECTORS:
-        return tuple(np.frombuffer(base64.b64decode(value), dtype="<f8").tolist())
-    if key in LIMITS:
-        return Limits(*map(float, value))
-    if key in WAGERS:
-        return Wager(value[0], _unpacked("present", value[2]), value[1])
-    if key in ("distance", "lower", "upper", "own_upper", "floor"):
-        return float(value)
-    return tuple(value) if isinstance(value, list) else value
+def root_of(heads: Sequence[str]) -> str:
+    """A digest over the heads of all shards: whoever keeps a head can prove that it is among them."""
+    return hashlib.sha256("\n".join(heads).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -400,8 +350,8 @@ class Closed:
 
 
 Event = (
-    Probed | Selected | Drawn | Described | Watched | Resumed | Salvaged | Chosen | Examined | Failed | Confirmed
-    | Baselines | ClassSizes | Closed
+    Probed | Selected | Drawn | Described | Watched | Resumed | Salvaged | Merged | Chosen | Examined | Failed
+    | Confirmed | Baselines | ClassSizes | Closed | CardAccepted
 )  # fmt: skip
 KINDS: dict[str, type[Event]] = {kind.name: kind for kind in get_args(Event)}
 

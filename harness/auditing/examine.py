@@ -23,9 +23,10 @@ import numpy as np
 
 from harness.auditing.asking import ask_oracle, rounds
 from harness.auditing.block import Block
-from harness.auditing.events import WITHOUT_ANOTHER, Examined, Failed, Look, Measurement, OracleProfile
+from harness.auditing.events import WITHOUT_ANOTHER, Examined, Failed, Look, OracleProfile
 from harness.auditing.infer import Inferred, Pair, Prediction, PresentPredictions, Side, infer, target_key
 from harness.auditing.measure import Carried, RowKey, Sides, measure
+from harness.auditing.measurement import Measurement
 from harness.auditing.plan import Plan, Question
 from harness.auditing.select import distinct_rows
 from harness.measuring.features import Floats
@@ -369,12 +370,14 @@ def _rebuilt(plan: Plan, oracle: Oracle, profile: OracleProfile, look: Look, giv
 def _is_without_another(data: Dataset, person: int, release: Microdata) -> bool:
     """Whether a release holds as many rows as D without a person, all with sensitive values of D, but not of hers."""
     hers = list(data.rows_of(person))
-    for codes, released in zip(data.codes[len(data.schema.quasi) :], release.sensitive, strict=True):
-        if len(released) != data.size - len(hers) or (released < 0).any():
+    for column, whole, released in zip(data.sensitive_columns, data.sensitive_counts, release.sensitive, strict=True):
+        if len(released) != data.size - len(hers):
             return False
-        values = int(max(codes.max(), released.max(initial=0))) + 1
-        whole, left_out, kept = (np.bincount(each, minlength=values) for each in (codes, codes[hers], released))
-        if (kept <= whole).all() and (kept != whole - left_out).any():
+        suppressed, kept = np.split(np.bincount(released + 1, minlength=len(whole) + 1), [1])
+        if suppressed[0]:
+            return False
+        left_out = np.bincount(column[hers], minlength=len(whole))
+        if (kept != whole - left_out).any() and (kept <= whole).all():
             return True
     return False
 

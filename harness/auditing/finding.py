@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from harness.auditing.events import Measurement, Vector
+from harness.auditing import proofs
+from harness.auditing.measurement import Measurement, Vector
 from harness.auditing.plan import Claim
 from harness.measuring.tail import Limits
 from harness.vocabulary.persons import RowName
@@ -61,46 +62,28 @@ class Finding:
     claim: Claim | None = None  # the claim that the tail was measured for
 
     def violates(self, claim: Claim) -> bool:
-        """Proven to break the claim: with δ = 0, or nothing random, by its distance; else by its tail.
-
-        Draws of equal seeds are paired as the vendor chose, so only what every pairing shows counts against a person.
-        """
-        if self.failure is not None:
-            return False
-        if self.exact or claim.delta == 0:
-            return self.lower >= claim.epsilon or (self.broken and claim.epsilon <= self._measured_at)
-        return self.violates_beyond_noise(claim) or (not self.coupled and self.reaches(claim))
+        """Proven to break the claim."""
+        return bool(proofs.violates(self.number, claim))
 
     def violates_beyond_noise(self, claim: Claim) -> bool:
         """With δ > 0: the two laws lie further apart than the claim allows, however draws are paired."""
-        return self.delta_beyond_noise is not None and self.delta_beyond_noise > claim.delta
-
-    def reaches(self, claim: Claim) -> bool:
-        """With δ > 0: pairs of draws lie ε or more apart more often than the claim allows, f's own noise included."""
-        return self.delta_at_epsilon is not None and self.delta_at_epsilon.lower > claim.delta
+        return bool(proofs.violates_beyond_noise(self.number, claim))
 
     def satisfies(self, claim: Claim) -> bool:
         """Proven, for this person alone, to keep the claim."""
-        if self.failure is not None:
-            return False
-        if self.exact or claim.delta == 0:
-            return min(self.own_upper, self.upper) < claim.epsilon or (self.kept and claim.epsilon >= self._measured_at)
-        if self.kept and self.claim is not None and claim.delta >= self.claim.delta:
-            return True
-        return self._stays(claim) or (self.own_delta_upper is not None and self.own_delta_upper <= claim.delta)
+        return bool(proofs.satisfies(self.number, claim))
 
-    def satisfies_together(self, claim: Claim) -> bool:
-        """Proven to keep the claim by limits that hold together with those of all others."""
-        if self.failure is not None:
-            return False
-        return self.upper < claim.epsilon if self.exact or claim.delta == 0 else self._stays(claim)
-
-    def _stays(self, claim: Claim) -> bool:
-        return self.delta_at_epsilon is not None and self.delta_at_epsilon.upper <= claim.delta
-
-    @property
-    def _measured_at(self) -> float:
-        return math.nan if self.claim is None else self.claim.epsilon
+    def number(self, name: str) -> Any:
+        """A number or truth value that a proof rests on; NaN if it is not known."""
+        if name == "failed":
+            return self.failure is not None
+        if name.startswith("measured_"):
+            return math.nan if self.claim is None else getattr(self.claim, name.removeprefix("measured_"))
+        if name in ("delta_lower", "delta_upper"):
+            often = self.delta_at_epsilon
+            return math.nan if often is None else getattr(often, name.removeprefix("delta_"))
+        value = getattr(self, name)
+        return math.nan if value is None else value
 
 
 def merge_rows_and_looks(

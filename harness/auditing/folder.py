@@ -15,6 +15,7 @@ JOURNAL, REPORT, SUMMARY, RUN = "journal.jsonl", "report.json", "summary.txt", "
 PAGE = "report.html"
 CERTIFICATE = "certificate.json"  # the test report
 ATTESTATION = "attestation.json"  # the signature
+SHARD = "shard.json"  # which part of the audit a folder holds, and the audit.toml it was run with
 LOG = "oracle.log"  # what a `python:` anonymizer printed and raised: it may hold raw rows
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from harness.auditing.compile_certificate import MALFORMED, Facts, compile_certificate, facts_of, to_text
-from harness.auditing.journal import Entry, linked_entries
-
-
-def head_of(journal: Path) -> str:
-    """The link of the last line: whoever keeps it can tell this journal from every other one."""
-    return [link for link, _ in linked_entries(journal)][-1]
+from harness.auditing.events import Merged
+from harness.auditing.journal import entries_beside_persons, head_of, lines_of, measures
 
 
 def gather_facts(
@@ -23,15 +19,18 @@ def gather_facts(
     issued: str,
 ) -> Facts:  # fmt: skip
     """The facts of an audit whose report.json holds this text."""
-    lines = list(linked_entries(journal))
+    lines = entries_beside_persons(journal)
+    _, owner = next(lines)
+    merged = next((entry[Merged.name] for _, entry in lines if Merged.name in entry), None)
     return Facts(
         issued=issued,
         run=run,
         statements=statements,
-        oracle=lines[0][1]["oracle"],
-        head=lines[-1][0],
+        oracle=owner["oracle"],
+        head=head_of(journal),
         report=hashlib.sha256(text.encode()).hexdigest(),
-        witness=_link_of(lines, report["verdict"]["witness"]),
+        witness=_link_of(journal, report["verdict"]["witness"]),
+        shards=None if merged is None else {"number": len(merged["heads"]), "root": merged["root"]},
     )
 
 
@@ -46,10 +45,10 @@ def dated_as_issued(path: Path, report: Mapping[str, Any], facts: Facts) -> Fact
     return before if same else facts
 
 
-def _link_of(lines: Sequence[tuple[str, Entry]], person: int) -> str:
+def _link_of(journal: Path, person: int) -> str:
     """The link of the last line about a person, or about the one who was examined for her."""
-    groups = [entry["selected"]["duplicates"] for _, entry in lines if "selected" in entry][-1]
+    beside = [(link, entry) for link, entry in entries_beside_persons(journal) if {"selected", "failed"} & set(entry)]
+    groups = [entry["selected"]["duplicates"] for _, entry in beside if "selected" in entry][-1]
     examined = next((group[0] for group in groups if person in group), person)
-    kinds = ("examined", "failed")
-    about = [link for link, entry in lines if any(entry.get(kind, {}).get("person") == examined for kind in kinds)]
-    return about[-1]
+    failed = {link for link, entry in beside if entry.get("failed", {}).get("person") == examined}
+    return [line.link for line in lines_of(journal) if measures(line, examined) or line.link in failed][-1]

@@ -21,10 +21,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness.auditing.events import Look, Measurement, OracleProfile, Vector
+from harness.auditing.events import Look, OracleProfile
 from harness.auditing.grid import grid
 from harness.auditing.infer import Pair
-from harness.auditing.plan import Plan
+from harness.auditing.measurement import Measurement, Vector
+from harness.auditing.plan import Claim, Plan
 from harness.measuring.betting import Wager, bet_on_less, bet_on_more
 from harness.measuring.bounds import Potential, StraightPotential, binomial_upper, learn_potential
 from harness.measuring.divergence import Divergence, SumOfDistances, upper_of
@@ -33,13 +34,21 @@ from harness.measuring.features import Floats
 from harness.measuring.independence import copies_by_chance
 from harness.measuring.privacy_loss import least_privacy_loss, least_privacy_loss_of_independent
 from harness.measuring.samples import Samples
-from harness.measuring.tail import delta_beyond_noise, placebo_delta, smallest_delta, smallest_epsilon, tail_count
+from harness.measuring.tail import (
+    Limits,
+    delta_beyond_noise,
+    placebo_delta,
+    smallest_delta,
+    smallest_epsilon,
+    tail_count,
+)
 
 LOOKED_AT = 1_000  # draws, for copies
 FEW_DIFFERENT = 0.6  # of the draws: if each were sent twice, half of them would be different
 COPIES = 1e-7  # draws that repeat each other so much by chance are taken for copies
 FEWEST_TO_COMPARE = 20  # draws, of pairs of equal and of different seeds
 AS_FAR = 0.8  # equal seeds do not make draws alike if they lie this part of what different ones do apart
+MOST_DRAWS = 10**12  # of a person; nobody makes more
 GENEROUS = 3  # times the draws that one look of the same length would need
 LOOKS_TO_COME = 10  # times the draws of a look that a potential may need to prove a violation
 
@@ -143,18 +152,19 @@ def _with_tail(
     claim, card = plan.claim, profile.card
     apart = divergence.paired(sides.present, sides.absent)
     hits, pairs = tail_count(apart, claim.epsilon)
+    often = smallest_delta(apart, claim.epsilon, alpha)
     measurement = replace(
         measurement,
         draws=estimate.draws,
         floor=estimate.floor,
-        delta_at_epsilon=smallest_delta(apart, claim.epsilon, alpha),
+        delta_at_epsilon=often,
         epsilon_at_delta=smallest_epsilon(apart, claim.delta, alpha, divergence.largest),
         exceedances=tuple(tail_count(apart, epsilon)[0] for epsilon in grid(divergence)),
         hits=hits,
         privacy_loss=_privacy_loss(profile, sides, alpha) if pairs > 1 else None,
         copied=bool(card.randomized) and are_copies(sides.absent),
         unpaired=profile.coupled and bool(card.randomized) and are_unpaired(divergence, sides, apart),
-        draws_needed=_draws_needed(plan, estimate, apart, alpha),
+        draws_needed=draws_that_settle(claim, plan.adaptive, estimate, often, alpha),
     )
     if claim.delta == 0:
         return measurement
@@ -197,23 +207,28 @@ def are_unpaired(divergence: Divergence, sides: Sides, apart: Floats) -> bool:
     return 0 < AS_FAR * crossed <= seen and AS_FAR * seen <= own
 
 
-def _draws_needed(plan: Plan, estimate: Estimate, apart: Floats, alpha: float) -> int | None:
-    """About how many draws would settle the row, by its distance or by its tail; None when settled.
+def draws_that_settle(claim: Claim, adaptive: bool, estimate: Estimate, often: Limits, alpha: float) -> int | None:
+    """About how many draws would settle a row, by its distance or by how `often` pairs lie apart.
 
-    Of an adaptive audit it is how many there may be: a generous number costs nothing, since nobody is drawn longer than
-    she needs, and its error is spread over several looks.
+    None when it is settled, or needs more draws than anybody can make. Of an adaptive audit it is how many there may
+    be: a generous number costs nothing, since nobody is drawn longer than she needs, and its error is spread over
+    several looks.
     """
-    claim, generous = plan.claim, GENEROUS if plan.adaptive else 1
+    generous = GENEROUS if adaptive else 1
     if claim.delta == 0:
         settled = estimate.upper < claim.epsilon or estimate.lower >= claim.epsilon
         needed = None if settled else draws_needed(estimate, claim.epsilon, alpha)
-        return None if needed is None else generous * needed
-    often = smallest_delta(apart, claim.epsilon, alpha)
+        return None if needed is None else _that_can_be_made(generous * needed)
     gap = claim.delta - often.value
     if often.upper <= claim.delta or often.lower > claim.delta or gap == 0:
         return None
     width = often.upper - often.value if gap > 0 else often.value - often.lower
-    return math.ceil(generous * len(apart) * (width / gap) ** 2)  # limits close in as one over the root of the draws
+    # Limits close in as one over the root of draws.
+    return _that_can_be_made(math.ceil(generous * estimate.draws * (width / gap) ** 2))
+
+
+def _that_can_be_made(draws: int) -> int | None:
+    return draws if draws <= MOST_DRAWS else None
 
 
 def bets_on_pairs(divergence: Divergence, epsilon: float) -> bool:

@@ -28,14 +28,18 @@ import pandas as pd
 from harness.measuring.specification import LIBRARIES, specification
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.origin import is_ours, top_package
+from harness.vocabulary.secret import Secret
 
 CHANGES = "not compared"  # what stands for state that may change with use
 DEEPEST = 8  # parts of parts of parts
 
 
 def oracle_identity(oracle: Oracle, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What a journal says of its oracle; `source` is its address with its options, where it was opened by one."""
-    said = {"name": oracle.card.name, "version": oracle.card.version, **(source or {})}
+    """What a journal says of its oracle; `source` is its address with its options, where it was opened by one.
+
+    What the oracle says of itself is compared too, but by `card_changes`: that may change, and be accepted.
+    """
+    said = dict(source or {})
     return {**said, "identity": _identity_inside(oracle)} if source is None or oracle.card.in_process else said
 
 
@@ -128,7 +132,9 @@ def _own_functions(kind: type, *, constructors: bool = False) -> Iterator[tuple[
 
 
 def _given(value: Any, around: tuple[int, ...]) -> Any:
-    """An argument that was given on purpose: containers count with all they hold."""
+    """An argument that was given on purpose: containers count with all they hold. Secrets stay what they are."""
+    if isinstance(value, Secret):
+        return value
     if isinstance(value, Mapping):
         return {str(name): _given(part, around) for name, part in value.items()}
     if isinstance(value, list | tuple):

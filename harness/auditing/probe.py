@@ -88,6 +88,7 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
         keeps_secrets=reading.keeps_secrets,
         ignores_seeds=ignores_seeds,
         is_still=is_still,
+        stated=oracle.card,
     )
 
 

@@ -18,8 +18,9 @@ from typing import Literal
 from harness.auditing.asking import ask_oracle
 from harness.auditing.baselines import compute_baselines
 from harness.auditing.budget import Round, rounds_of, with_more_persons, within_budget
+from harness.auditing.card_changes import changed_card
 from harness.auditing.class_sizes import count_class_sizes
-from harness.auditing.confirm import agree, confirms, questions_to_repeat
+from harness.auditing.confirm import confirms
 from harness.auditing.events import (
     EARLY,
     LATE,
@@ -52,7 +53,9 @@ from harness.auditing.probe import (
     watches_for_drift,
 )
 from harness.auditing.race import next_round
+from harness.auditing.repeat import agree, questions_to_repeat
 from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
+from harness.auditing.shard import Shard, require_shardable
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial, workers_at_once
 from harness.measuring.one_thread import one_thread
@@ -76,6 +79,8 @@ class Audit:
     shared: Oracle | None = None  # the same oracle with answers that another audit got: probes and repeats avoid it
     max_failures: int | None = None  # persons that may fail before the audit stops; None: see `failures`
     retry_failed: bool = False  # ask again about persons who could not be measured in earlier runs
+    accept_card: bool = False  # go on although the oracle now says something else of itself
+    shard: Shard | None = None  # examine only its persons, and stop before what depends on everybody
 
     def events(self, journal: Journal | None = None, state: AuditState | None = None) -> Generator[Event, None, None]:
         """Everything that happened so far and everything that happens from now on, to the end of the audit.
@@ -83,7 +88,7 @@ class Audit:
         All of it is added to `state`, a new one of this plan unless it is given.
         """
         state = state or AuditState(self.plan.spec())
-        for line in journal.entries if journal is not None else ():
+        for line in journal.earlier() if journal is not None else ():
             event = from_entry(line)
             state.add(event)
             yield event
@@ -105,7 +110,7 @@ class _Run:
         self.present = PresentDraws(
             self.plan, self.oracle, self.shared, state, None if journal is None else journal.path.parent
         )
-        self.max_failures = audit.max_failures
+        self.max_failures, self.accept_card, self.shard = audit.max_failures, audit.accept_card, audit.shard
         self.to_retry = set(state.failed) if audit.retry_failed else set[int]()
         self.waiting: list[Failed] = []  # failures that no answer has followed yet
 
@@ -113,13 +118,22 @@ class _Run:
         if self.state.profile is None:
             yield self._record(Probed(probe(self.plan, self.oracle)))
         else:  # an audit that goes on, or has come to its end, must find the oracle that it began with
+            before = self.state.accepted[-1].now if self.state.accepted else self.profile.stated
+            change = changed_card(before, self.oracle.card, accept=self.accept_card)
             recognise(self.plan, self.oracle, self.profile)
             self.resumes = True
+            if change is not None:
+                yield self._record(change)
+        if self.shard is not None:
+            require_shardable(self.profile)
         yield from self._select()
+        if self.shard is not None:
+            yield from self._examine(self.selected.looks[0], self.shard.part(self.selected.examined))
+            return
         yield from self._examine(self.selected.looks[0], self.selected.examined)
         yield from self._look_further()
         yield from self._refer()
-        if self.state.confirmed is None and confirms(self.profile) and self.state.findings:
+        if self.state.confirmed is None and confirms(self.profile) and self.state.has_examined:
             yield self._record(self._confirm())
         if self.state.closed is None:
             yield from self._close()
@@ -226,7 +240,7 @@ class _Run:
 
     def _is_done(self, person: int, look: Look) -> bool:
         """Whether this look at her was made, or cannot be made and is not to be tried again."""
-        if (person, look.number) in self.state.examined:
+        if self.state.is_examined(person, look.number):
             return True
         return person in self.state.failed and person not in self.to_retry
 
@@ -255,7 +269,7 @@ class _Run:
     def _record_failures(self) -> Iterator[Event]:
         while self.waiting:
             yield self._record(self.waiting.pop(0))
-            require_few(self.state.failed, bool(self.state.examined), self.max_failures)
+            require_few(self.state.failed, self.state.has_examined, self.max_failures)
 
     def _executor_for(self, draws: int) -> Mapper:
         """This process for a round that it makes sooner than workers would start; results do not depend on it."""
@@ -328,7 +342,7 @@ class _Run:
         """Ask some questions again, in random order, and count the answers that differ from the first ones."""
         examination = self.latest or self._examination(self.selected.looks[-1], self.selected.examined)
         examination = examination.asking(self.oracle)
-        repeated = questions_to_repeat(self.plan, self.profile, self.state.findings)
+        repeated = questions_to_repeat(self.plan, self.profile, self.state)
         again = [(person, self._answers_again(examination, person)) for person in repeated]
         persons = tuple(sorted({person for person, same in again if person is not None and same is not None}))
         answers = [same for _, same in again if same is not None]
@@ -346,12 +360,9 @@ class _Run:
             return None
 
     def _examines_again(self, examination: Examination, person: int) -> bool:
-        findings = {
-            (adversary, secret): finding
-            for (of, adversary, secret), finding in self.state.findings.items()
-            if of == person
-        }
-        return agree(examination.examine_again(person, int(next(iter(findings.values())).row or 0)), findings)
+        _, first, _ = next(self.state.findings_of(person))
+        measured = examination.examine_again(person, int(first.row or 0))
+        return agree(measured, self.state.findings_of(person))
 
     def _draws_again(self, number: int) -> bool:
         """Whether f(D) is what it was when it was drawn."""

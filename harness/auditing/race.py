@@ -17,11 +17,13 @@ on with the same persons. The numbers are from simulation: docs/statistics.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from harness.auditing.events import Chosen
 from harness.auditing.state import AuditState
+from harness.auditing.state_columns import open_pairs
 from harness.measuring.betting import evidence_above
 
 STAKES = ((0.9, 0.9), (0.25, 0.1))  # of the largest stake there is, and of the capital; the second for d just above ε
@@ -33,33 +35,42 @@ def next_round(state: AuditState) -> Chosen | None:
     """The persons who are examined next and at which look, the worst first; None when nobody needs a further look."""
     assert state.selected is not None, "persons are selected before they are examined"
     looks, witnesses = state.selected.looks, state.privacy_witnesses
-    members = (person for person in state.selected.examined if person not in state.failed)
-    persons = [person for person in members if person in witnesses or state.is_open(person)]
-    waiting = [person for person in persons if state.latest[person] < len(looks)]
+    if len(looks) == 1:
+        return None
+    undecided = open_pairs(state)
+    open_ones = set().union(*undecided.values(), witnesses)
+    members = (person for person in state.selected.examined if person in open_ones and person not in state.failed)
+    waiting = [person for person in members if state.latest[person] < len(looks)]
     if not waiting:
         return None
     if state.examines_blocks:
         lowest = min(state.latest[person] for person in waiting)
-        return Chosen(lowest + 1, tuple(person for person in waiting if state.latest[person] == lowest))
-    how_bad = {person: evidence(state, person) for person in waiting}
+        return Chosen(int(lowest) + 1, tuple(person for person in waiting if state.latest[person] == lowest))
+    how_bad = {
+        person: evidence(state, person, [pair for pair, members in undecided.items() if person in members])
+        for person in waiting
+    }
     worst_first = sorted(waiting, key=lambda person: (-how_bad[person], person))
-    level = state.latest[worst_first[0]]
+    level = int(state.latest[worst_first[0]])
     part = SMALL_ROUND if how_bad[worst_first[0]] >= LOOKS_BAD else LARGE_ROUND
     room = max(1, state.draws_of_persons // (part * looks[level].draws))
     return Chosen(level + 1, tuple([person for person in worst_first if state.latest[person] == level][:room]))
 
 
-def evidence(state: AuditState, person: int) -> float:
-    """How much the draws of an open person speak for a violation; nothing is proven by it, but who is drawn next."""
+def evidence(state: AuditState, person: int, undecided: Iterable[tuple[int, int]]) -> float:
+    """How much the draws of a person speak for a violation by one of the pairs that are not decided.
+
+    Nothing is proven by it, but who is drawn next.
+    """
     scores = [-math.inf]
-    for pair in state.open_pairs(person):
+    for pair in undecided:
         key, claim = (person, *pair), state.claim
         if claim.delta > 0:
             counts = [count for row, count in state.counts.items() if row[:3] == key]
             scores += [evidence_above(*count, claim.delta) for count in counts]
         else:
             largest = float(state.spec["divergence"][pair[1]]["reach"])
-            drawn = state.findings[key].drawn
+            drawn = state.stores[pair].drawn(person)
             scores.append(_capital(drawn, state.moved[key] / drawn, claim.epsilon, largest))
     return max(scores)
 

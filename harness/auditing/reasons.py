@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from harness.auditing import proofs
+from harness.auditing.columns import Array, Columns
 from harness.auditing.failures import counted_reasons
 from harness.auditing.finding import Finding
 from harness.auditing.plan import Claim
@@ -40,11 +43,10 @@ class JudgingContext:
         return "itself" if self.unit == "record" else "herself"
 
 
-def at_most(findings: Sequence[Finding], claim: Claim) -> float:
+def at_most(findings: Columns, claim: Claim) -> float:
     """An upper limit of the largest distance: that of the worst person alone, since only hers can be wrong."""
-    limits = [min(finding.own_upper, finding.upper) for finding in findings]
-    kept = [min(limit, claim.epsilon) if one.kept else limit for one, limit in zip(findings, limits, strict=True)]
-    return max(kept)
+    limits = np.minimum(findings.get("own_upper"), findings.get("upper"))
+    return float(np.where(findings.get("kept"), np.minimum(limits, claim.epsilon), limits).max())
 
 
 def percent(probability: float) -> str:
@@ -58,10 +60,11 @@ def rounded_up(share: float, digits: int) -> float:
     return math.ceil(share * scale) / scale
 
 
-def weight(finding: Finding) -> tuple[float, float, float, int]:
-    """How strongly a finding breaks a claim; the first person where several are equal."""
-    often = finding.delta_at_epsilon.lower if finding.delta_at_epsilon else 0.0
-    return finding.lower, finding.delta_beyond_noise or often, finding.distance, -finding.person
+def weights(findings: Columns) -> list[Array]:
+    """How strongly findings break a claim, the most important first."""
+    often = np.nan_to_num(findings.get("delta_lower"))
+    beyond = np.nan_to_num(findings.get("delta_beyond_noise"))
+    return [findings.get("lower"), np.where(beyond == 0, often, beyond), findings.get("distance")]
 
 
 def _named(finding: Finding, context: JudgingContext) -> str:
@@ -110,44 +113,47 @@ def not_proven(worst: Finding, context: JudgingContext) -> str:
     return f"the largest distance seen, {worst.distance:.4g} of {_named(worst, context)}, therefore proves nothing"
 
 
-def draws_needed(unsettled: Sequence[Finding], claim: Claim) -> int | None:
+def draws_needed(unsettled: Columns, claim: Claim) -> int | None:
     """About how many draws would settle this claim; those that would settle another one say nothing."""
-    mine = [finding for finding in unsettled if finding.claim == claim]
-    known = [finding.draws_needed for finding in mine if finding.draws_needed is not None]
-    return max(known, default=None)
+    same = np.ones(len(unsettled), dtype=bool)
+    for name in ("epsilon", "delta", "confidence"):
+        same &= unsettled.get(f"measured_{name}") == getattr(claim, name)
+    needed = unsettled.get("draws_needed")[same].astype(float)
+    known = needed[~np.isnan(needed)]
+    return int(known.max()) if len(known) else None
 
 
 def _count(number: int, context: JudgingContext) -> str:
     return f"{number} {context.unit}{'' if number == 1 else 's'}"
 
 
-def _count_persons(findings: Sequence[Finding], context: JudgingContext) -> str:
-    return _count(len({finding.person for finding in findings}), context)
+def _count_persons(findings: Columns, context: JudgingContext) -> str:
+    return _count(len(np.unique(findings.get("person"))), context)
 
 
-def open_question(unsettled: Sequence[Finding], claim: Claim, context: JudgingContext) -> str:
-    failures = [finding for finding in unsettled if finding.failure is not None]
-    if failures:
-        reasons = counted_reasons(Counter(finding.failure or "" for finding in failures))
+def open_question(unsettled: Columns, claim: Claim, context: JudgingContext) -> str:
+    failures = unsettled.where(unsettled.get("failed"))
+    if len(failures):
+        reasons = counted_reasons(Counter(map(str, failures.get("failure"))))
         return f"{_count_persons(failures, context)} could not be measured ({reasons})"
-    if claim.delta == 0 and unsettled[0].secret in context.unprovable and not unsettled[0].exact:
+    if claim.delta == 0 and unsettled.pair[1] in context.unprovable and not unsettled.get("exact")[0]:
         return (
             f"this distance has no confidence limits where f is randomized and delta = 0, so that only estimates are "
             f"shown for {_count_persons(unsettled, context)}; claim a delta above 0, or choose another distance"
         )
-    noisy = [finding for finding in unsettled if claim.delta > 0 and not finding.exact and finding.reaches(claim)]
-    if noisy:
-        worst = max(noisy, key=weight)
+    is_noisy = ~unsettled.get("exact") & proofs.reaches(unsettled.get, claim) & (claim.delta > 0)
+    noisy = unsettled.where(is_noisy)
+    if len(noisy):
+        worst = noisy.first(weights(noisy))
         return (
             f"{violation(worst, claim, context)}; whether {context.unit}s or only f's noise does this, pairs of equal "
             'seeds cannot tell; pairs = "independent" judges f with its noise'
         )
     needed = draws_needed(unsettled, claim)
     settle = f"about {needed:,} draws would settle it" if needed else "more draws may settle it"
-    draws = max(finding.draws for finding in unsettled)
     return (
         f"{_count_persons(unsettled, context)} may lie on either side of the claim (ε = {claim.epsilon:g}) after "
-        f"{draws:,} draws{_because(context)}; {settle}"
+        f"{int(unsettled.get('draws').max()):,} draws{_because(context)}; {settle}"
     )
 
 
@@ -171,7 +177,7 @@ def certified(certificate: Certificate | None, claim: Claim, context: JudgingCon
     )
 
 
-def holding(findings: Sequence[Finding], worst: Finding, claim: Claim, context: JudgingContext) -> str:
+def holding(findings: Columns, worst: Finding, claim: Claim, context: JudgingContext) -> str:
     often = f" with probability above {claim.delta:g}" if _by_tail(worst, claim) else ""
     nobody = (
         f"no {context.unit} of {context.population} moves the inference about {context.oneself} by "
@@ -201,9 +207,10 @@ def untested(worst: Finding, context: JudgingContext) -> str:
     )
 
 
-def _without_evidence(findings: Sequence[Finding]) -> str:
+def _without_evidence(findings: Columns) -> str:
     """A warning where the adversary had nothing to go by for most persons."""
-    blank = sum(len(finding.rows) == 1 and min(finding.uncovered) >= finding.draws for finding in findings)
+    in_none = findings.get("uncovered").min(axis=1) >= findings.get("draws")
+    blank = int(((findings.get("rows") == 1) & in_none).sum())
     return f" (the releases held no evidence about {blank} of them)" if 2 * blank > len(findings) else ""
 
 

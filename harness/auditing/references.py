@@ -41,8 +41,11 @@ def _place(baseline: Baseline) -> tuple[int, int, str]:
 
 def _of_f(state: AuditState, baseline: Baseline) -> list[float]:
     """What was measured about the same persons under f."""
-    findings = [state.findings.get((one, baseline.adversary, baseline.secret)) for one in baseline.persons]
-    return [finding.distance for finding in findings if finding is not None and finding.failure is None]
+    if (store := state.stores.get((baseline.adversary, baseline.secret))) is None:
+        return []
+    examined = np.array([person for person in baseline.persons if state.latest[person]], dtype=np.int64)
+    distances: list[float] = store.column("distance", examined)[~store.column("failed", examined)].tolist()
+    return distances
 
 
 def _numbers(distances: Sequence[float], epsilon: float) -> Plain:

@@ -8,7 +8,6 @@ from typing import Any
 
 from harness.auditing.confirm import repeated_in_words
 from harness.auditing.events import OracleProfile, Selected
-from harness.auditing.finding import Finding
 from harness.auditing.plain_beside_proportional import in_words, proportional_beside_plain
 from harness.auditing.plan import Claim
 from harness.auditing.reasons import JudgingContext, percent
@@ -35,8 +34,8 @@ def notes_of(state: AuditState, results: Sequence[Plain], context: JudgingContex
     if compared:  # somebody reads what it says that nobody may
         at_first.pop(SHARES_ARE_SHOWN, None)
     return [
-        *_salvaged(state), *compared, *_unanswered(state, context), *at_first, *sorted(later),
-        *_uncovered(results, context), *_refuted(state, results, context),
+        *_salvaged(state), *(change.words for change in state.accepted), *compared, *_unanswered(state, context),
+        *at_first, *sorted(later), *_uncovered(results, context), *_refuted(state, results, context),
     ]  # fmt: skip
 
 
@@ -77,13 +76,16 @@ def _refuted(state: AuditState, results: Sequence[Plain], context: JudgingContex
     """A claim of differential privacy that the draws contradict."""
     losses = [result["privacy_loss"] for result in results if result.get("privacy_loss")]
     refuted = [loss for loss in losses if loss["refuted"]]
-    rows = {finding.person: finding.rows for finding in state.all_findings()} if refuted else {}
     return [
         f"the oracle claims differential privacy with {_noise(loss)}, but "
-        f"{person_in_words(loss['witness'], rows[loss['witness']], context.rows, is_record=context.unit == 'record')} "
+        f"{_named(state, loss['witness'], context)} "
         f"shows at least {loss['at_least']:.3g} ({percent(state.claim.confidence)} confidence)"
         for loss in refuted
     ]
+
+
+def _named(state: AuditState, person: int, context: JudgingContext) -> str:
+    return person_in_words(person, state.rows_of(person), context.rows, is_record=context.unit == "record")
 
 
 def _noise(loss: Plain) -> str:
@@ -93,7 +95,7 @@ def _noise(loss: Plain) -> str:
 
 def assumptions_of(
     spec: Mapping[str, Any], state: AuditState, profile: OracleProfile, selected: Selected,
-    findings: Sequence[Finding],
+    findings: int,
 ) -> list[str]:  # fmt: skip
     """What a reader must grant, or know, before relying on the verdict."""
     claim, data, unit = Claim(**spec["claim"]), spec["data"], "record"
@@ -114,7 +116,7 @@ def assumptions_of(
         )
     if not all(selected.exact):
         lines.append(
-            f"all {len(findings)} intervals hold together with {percent(claim.confidence)} confidence (union bound "
+            f"all {findings} intervals hold together with {percent(claim.confidence)} confidence (union bound "
             f"over {unit}s, adversaries and secrets), and so does each other family of limits: tails, curves, privacy "
             "losses"
         )

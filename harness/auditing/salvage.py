@@ -1,8 +1,8 @@
 """What is left of a damaged journal, in a new folder from which the same audit goes on. Asks nobody.
 
 The lines before the first one that is not as it was written prove themselves by their chain of hashes. They are copied
-byte for byte, with the draws of f(D), and an event behind them says what was lost: the report will say it, too. The
-damaged folder stays as it is.
+byte for byte, with the draws of f(D) and the key of its digests, and an event behind them says what was lost: the
+report will say it, too. The damaged folder stays as it is.
 """
 
 from __future__ import annotations
@@ -10,44 +10,70 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from harness.auditing.events import Salvaged, to_entry
 from harness.auditing.folder import JOURNAL
 from harness.auditing.journal import Journal, good_lines, not_written
+from harness.auditing.keyed_digests import KEY
 from harness.vocabulary.errors import InputError, JournalError
-from harness.vocabulary.private_files import make_private_folder, write_private
+from harness.vocabulary.private_files import make_private_folder, write_private_blocks
+
+BLOCK = 1 << 20  # bytes that are copied at once
 
 
 def salvage(folder: Path, into: Path) -> tuple[int, Salvaged]:
     """Keep in a new folder what is intact; how many lines that are, and what was lost."""
     path = folder / JOURNAL
-    content = _content(path)
-    good = list(good_lines(content))
-    if not good:
+    with _opened(path) as file:
+        first, kept, end = b"", 0, 0
+        for line in good_lines(file):
+            first, kept, end = first or line.body, kept + 1, line.end
+        lines, size, digest = _counted(file)
+    if not kept:
         raise JournalError(f"{path}: its first line is damaged, and nothing behind it can be trusted; measure again")
-    lines, end = content.count(b"\n"), good[-1][2]
-    if len(good) == lines:
+    if kept == lines:
         raise InputError(f"{path}: nothing is damaged; run the audit itself to continue it")
     if os.path.lexists(into):
         raise InputError(f"{into} exists already; choose another folder with --out")
-    lost = Salvaged(lines - len(good), len(content) - end, hashlib.sha256(content).hexdigest())
+    lost = Salvaged(lines - kept, size - end, digest)
     try:
         make_private_folder(into)
-        write_private(into / JOURNAL, content[:end])
-        for draws in sorted(folder.glob("present-*.npz")):
-            shutil.copyfile(draws, into / draws.name)
-            (into / draws.name).chmod(0o600)
+        with _opened(path) as file:
+            write_private_blocks(into / JOURNAL, _blocks(file, end))
+        for beside in (*sorted(folder.glob("present-*.npz")), *folder.glob(KEY)):
+            with _opened(beside) as file:
+                write_private_blocks(into / beside.name, _blocks(file))
     except OSError as error:
         raise not_written(into, error) from None
-    with Journal(into / JOURNAL, json.loads(good[0][0])) as journal:
+    with Journal(into / JOURNAL, json.loads(first)) as journal:
         journal.append(to_entry(lost))
-    return len(good), lost
+    return kept, lost
 
 
-def _content(path: Path) -> bytes:
+def _opened(path: Path) -> BinaryIO:
     try:
-        return path.read_bytes()
+        return open(path, "rb")
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _blocks(file: BinaryIO, size: int | None = None) -> Iterator[bytes]:
+    """The first `size` bytes of a file, or all of them, block by block."""
+    file.seek(0)
+    left = file.seek(0, os.SEEK_END) if size is None else size
+    file.seek(0)
+    while block := file.read(min(BLOCK, left)):
+        left -= len(block)
+        yield block
+
+
+def _counted(file: BinaryIO) -> tuple[int, int, str]:
+    """How many lines and bytes a file has, and its SHA-256."""
+    lines, size, digest = 0, 0, hashlib.sha256()
+    for block in _blocks(file):
+        lines, size = lines + block.count(b"\n"), size + len(block)
+        digest.update(block)
+    return lines, size, digest.hexdigest()

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from harness.auditing.card_changes import CardAccepted
+from harness.auditing.columns import Array, Ints
 from harness.auditing.events import (
     LATE,
     WITHOUT_ANOTHER,
@@ -22,7 +26,7 @@ from harness.auditing.events import (
     Event,
     Examined,
     Failed,
-    Measurement,
+    Merged,
     OracleProfile,
     Probed,
     Salvaged,
@@ -30,12 +34,15 @@ from harness.auditing.events import (
     Watched,
 )
 from harness.auditing.finding import Finding, merge_rows_and_looks
+from harness.auditing.finding_store import PairStore
 from harness.auditing.measure import Carried, RowKey
+from harness.auditing.measurement import Measurement
 from harness.auditing.plan import Claim
 from harness.auditing.reference_events import Baselines, ClassSizes
+from harness.auditing.reported_findings import stored_finding
 from harness.measuring.betting import evidence_below
 from harness.measuring.samples import Samples
-from harness.measuring.tail import Limits
+from harness.vocabulary.errors import JournalError
 from harness.vocabulary.persons import RowName
 
 PRIVACY_WITNESSES = 3  # persons of an adaptive audit who are drawn to the end to test a claim of differential privacy
@@ -53,17 +60,14 @@ class AuditState:
     batches: list[tuple[int, ...]] = field(default_factory=list)  # who was selected first, and who was added later
     drawn: dict[tuple[str, int], Drawn] = field(default_factory=dict)  # by purpose and question
     watched: dict[str, Samples] = field(default_factory=dict)  # early and late draws of f(D), what they say
-    examined: set[tuple[int, int]] = field(default_factory=set)  # person and look
-    findings: dict[Key, Finding] = field(default_factory=dict)  # of the latest look at each examined person
+    stores: dict[tuple[int, int], PairStore] = field(default_factory=dict)  # findings, by adversary and secret
     notes: dict[str, int] = field(default_factory=dict)  # about releases without a person, and how often
     failed: dict[int, Failed] = field(default_factory=dict)  # persons who could not be measured, until they could
     violated: set[tuple[int, int]] = field(default_factory=set)  # adversary and secret that somebody breaks it for
     chosen: list[Chosen] = field(default_factory=list)  # who went on to further looks, in this order
-    latest: dict[int, int] = field(default_factory=dict)  # the latest look at each person
     moved: dict[Key, float] = field(default_factory=dict)  # draws times distance without noise, of all looks
     carried: dict[RowKey, Carried] = field(default_factory=dict)  # what earlier looks leave to the next
     counts: dict[RowKey, tuple[int, int]] = field(default_factory=dict)  # pairs at or above ε, and all
-    moved_first: dict[int, float] = field(default_factory=dict)  # the distance of each person at the first look
     informed: set[tuple[int, int]] = field(default_factory=set)  # adversaries and secrets with evidence about anybody
     copied: set[int] = field(default_factory=set)  # persons whose draws were copies of each other
     baselines: Baselines | None = None
@@ -71,6 +75,8 @@ class AuditState:
     described: Described | None = None
     unpaired: set[int] = field(default_factory=set)  # persons of whom equal seeds did not make draws alike
     salvaged: list[Salvaged] = field(default_factory=list)  # what was lost of a damaged journal
+    merged: Merged | None = None  # of which shards the journal was put together
+    accepted: list[CardAccepted] = field(default_factory=list)  # other cards that the oracle showed later
     confirmed: Confirmed | None = None
     closed: Closed | None = None
 
@@ -106,6 +112,10 @@ class AuditState:
                 self.failed[event.person] = event
             case Salvaged():
                 self.salvaged.append(event)
+            case Merged():
+                self.merged = event
+            case CardAccepted():
+                self.accepted.append(event)
             case Confirmed():
                 self.confirmed = event
             case Baselines():
@@ -128,43 +138,99 @@ class AuditState:
             self.confirmed = self.closed = self.class_sizes = None
             self.watched.pop(LATE, None)
             self.drawn = {key: drawn for key, drawn in self.drawn.items() if key[0] != LATE}
-        self.examined.add((event.person, event.look))
-        self.latest[event.person] = event.look
         if any(one.copied for one in event.measurements):
             self.copied.add(event.person)
         if any(one.unpaired for one in event.measurements):
             self.unpaired.add(event.person)
         for note in event.notes:
             self.notes[note] = self.notes.get(note, 0) + 1
-        for (adversary, secret), measured in _by_pair(event.measurements).items():
-            key = (event.person, adversary, secret)
-            self._carry(event.person, measured)
-            if any(one.failure is None and min(one.uncovered) < one.draws for one in measured):
+        measured = _by_pair(event.measurements)
+        self._require_whole(event, measured)
+        for (adversary, secret), of_pair in measured.items():
+            self._carry(event.person, of_pair)
+            if any(one.failure is None and min(one.uncovered) < one.draws for one in of_pair):
                 self.informed.add((adversary, secret))
-            finding = self._finding(event, adversary, secret, measured, self.findings.get(key))
-            self.findings[key] = finding
+            finding = self._finding(event, adversary, secret, of_pair)
+            self.store(adversary, secret).put(event.person, finding)
             if event.look == 1 and finding.failure is None:
-                self.moved_first[event.person] = max(self.moved_first.get(event.person, 0.0), finding.distance)
-            if finding.failure is None:
+                self.moved_first[event.person] = max(self.moved_first[event.person], finding.distance)
+            if self.is_adaptive and finding.failure is None:
+                key = (event.person, adversary, secret)
                 self.moved[key] = self.moved.get(key, 0.0) + finding.draws * _without_noise(finding)
             if finding.violates(self.claim):
                 self.violated.add((adversary, secret))
+        self.latest[event.person] = event.look
 
-    def _finding(
-        self, event: Examined, adversary: int, secret: int, measured: list[Measurement], earlier: Finding | None
-    ) -> Finding:
+    def _require_whole(self, event: Examined, measured: Mapping[tuple[int, int], list[Measurement]]) -> None:
+        """Everybody is examined once at each look, by every adversary about every secret."""
+        if event.look != self.latest[event.person] + 1:
+            raise JournalError(
+                f"person {event.person} is examined at look {event.look} after look {self.latest[event.person]}; "
+                "the journal cannot be trusted"
+            )
+        if sorted(measured) != list(self.pairs()):
+            raise JournalError(
+                f"the measurements of person {event.person} at look {event.look} are not those of every adversary and "
+                "secret; the journal cannot be trusted"
+            )
+
+    @cached_property
+    def latest(self) -> Ints:
+        """The latest look at each person of the data; 0: none."""
+        return np.zeros(self.spec["data"]["population"], np.int32)
+
+    @cached_property
+    def moved_first(self) -> Array:
+        """The distance of each person at the first look."""
+        return np.zeros(self.spec["data"]["population"])
+
+    @property
+    def is_adaptive(self) -> bool:
+        return bool(self.spec["draws"] == "adaptive")
+
+    @property
+    def has_examined(self) -> bool:
+        """Whether anybody was."""
+        return bool(self.stores)
+
+    def is_examined(self, person: int, look: int) -> bool:
+        """Whether this look at a person was made."""
+        return bool(self.latest[person] >= look)
+
+    def store(self, adversary: int, secret: int) -> PairStore:
+        assert self.selected is not None, "persons are examined only after they were selected"
+        if (adversary, secret) not in self.stores:
+            exact = self.selected.exact[adversary]
+            self.stores[adversary, secret] = PairStore(self.spec["data"]["population"], exact=exact)
+        return self.stores[adversary, secret]
+
+    def found(self, person: int, adversary: int, secret: int) -> Finding:
+        """What is known of an examined person after the latest look at her."""
+        blank = self.blank(person, 1, adversary, secret)
+        return stored_finding(blank, self.stores[adversary, secret], person)
+
+    def findings_of(self, person: int) -> Iterator[tuple[bytes, Finding, tuple[int, int]]]:
+        """What is known of an examined person by every adversary and secret, with a digest of both predictions."""
+        for pair in self.pairs():
+            yield self.stores[pair].digest(person), self.found(person, *pair), pair
+
+    def without_a_finding(self, failed: Failed, adversary: int, secret: int) -> Finding:
+        """What is said of a person who could not be measured."""
+        return replace(self.blank(failed.person, failed.look, adversary, secret), failure=failed.reason)
+
+    def _finding(self, event: Examined, adversary: int, secret: int, measured: list[Measurement]) -> Finding:
         assert self.selected is not None, "persons are examined only after they were selected"
         exact = self.selected.exact[adversary]
         blank = replace(
-            self._blank(event.person, event.look, adversary, secret),
+            self.blank(event.person, event.look, adversary, secret),
             alpha=0.0 if exact else self.selected.looks[event.look - 1].alpha / len(measured),
             kept=all(self._bets_prove(event.person, one, keeps=True) for one in measured),
             broken=any(self._bets_prove(event.person, one, keeps=False, rows=len(measured)) for one in measured),
         )
-        finding = merge_rows_and_looks(measured, blank, earlier)
-        return _with_exact_tail(finding) if exact and finding.failure is None else finding
+        earlier = self.found(event.person, adversary, secret) if self.latest[event.person] else None
+        return merge_rows_and_looks(measured, blank, earlier)
 
-    def _blank(self, person: int, look: int, adversary: int, secret: int) -> Finding:
+    def blank(self, person: int, look: int, adversary: int, secret: int) -> Finding:
         """A finding that says whom and what it is about, and nothing else."""
         assert self.selected is not None, "persons are examined only after they were selected"
         return Finding(
@@ -182,8 +248,8 @@ class AuditState:
         )
 
     def _carry(self, person: int, measured: Iterable[Measurement]) -> None:
-        """Remember the bets, and the counts of pairs, of all looks so far."""
-        for one in measured:
+        """Remember the bets, and the counts of pairs, of all looks so far, where there are several."""
+        for one in measured if self.is_adaptive else ():
             key = (person, one.adversary, one.secret, one.row)
             if one.kept is not None or one.broken is not None:
                 self.carried[key] = self.carried.get(key, Carried()).with_look(one)
@@ -194,7 +260,7 @@ class AuditState:
     def _bets_prove(self, person: int, one: Measurement, *, keeps: bool, rows: int = 1) -> bool:
         """Whether all looks together prove that the claim is kept, by this person alone, or that it is broken."""
         assert self.selected is not None
-        if self.spec["draws"] != "adaptive" or one.failure is not None:
+        if not self.is_adaptive or one.failure is not None:
             return False
         level = self.selected.wager if keeps else self.selected.looks[0].alpha / rows  # half of what all looks spend
         if self.claim.delta == 0:
@@ -203,36 +269,22 @@ class AuditState:
         hits, pairs = self.counts.get((person, one.adversary, one.secret, one.row), (0, 0))
         return keeps and evidence_below(hits, pairs, self.claim.delta) >= math.log(1 / level)
 
-    def is_open(self, person: int) -> bool:
-        """Whether further draws of an examined person could say more.
-
-        She is not settled for some pair of adversary and secret for which nobody is proven to break the claim.
-        """
-        return any(self.open_pairs(person))
-
-    def open_pairs(self, person: int) -> Iterator[tuple[int, int]]:
-        """The adversaries and secrets for which she is not settled, and nobody is proven to break the claim."""
-        for pair in self._pairs() if person not in self.failed else ():
-            finding = self.findings[(person, *pair)]
-            settled = finding.failure is not None or self._is_proven(finding)
-            if not settled and pair not in self.violated:
-                yield pair
-
-    def _is_proven(self, finding: Finding) -> bool:
+    def is_proven(self, finding: Finding) -> bool:
         """Whether she is proven to keep the claim, or to break it."""
         return finding.violates(self.claim) or finding.satisfies(self.claim)
 
     @property
     def is_decided(self) -> bool:
         """Whether somebody is proven to break the claim for every pair of adversary and secret."""
-        return all(pair in self.violated for pair in self._pairs())
+        return all(pair in self.violated for pair in self.pairs())
 
     def moving_most(self, count: int) -> list[int]:
         """So many examined persons, those with the largest proven distance."""
-        largest: dict[int, float] = {}
-        for (person, _, _), finding in self.findings.items():
-            largest[person] = max(largest.get(person, 0.0), finding.lower)
-        return sorted(largest, key=lambda person: (-largest[person], person))[:count]
+        persons = np.flatnonzero(self.latest)
+        if not len(persons):
+            return []
+        largest = np.max([store.column("lower", persons) for store in self.stores.values()], axis=0)
+        return [int(person) for person in persons[np.lexsort((persons, -largest))][:count]]
 
     @property
     def examines_blocks(self) -> bool:
@@ -242,7 +294,10 @@ class AuditState:
     @property
     def draws_of_persons(self) -> int:
         """Draws without a person, of all persons and looks."""
-        return sum(self.selected.looks[look - 1].draws for _, look in self.examined) if self.selected else 0
+        if self.selected is None:
+            return 0
+        made = np.cumsum([0, *(look.draws for look in self.selected.looks)])
+        return int(made[self.latest].sum())
 
     @property
     def privacy_witnesses(self) -> frozenset[int]:
@@ -252,31 +307,15 @@ class AuditState:
         """
         if self.profile is None or self.profile.card.noise_epsilon is None:
             return frozenset()
-        order = sorted(self.moved_first, key=lambda person: (-self.moved_first[person], person))
-        return frozenset(order[:PRIVACY_WITNESSES])
+        persons = np.flatnonzero(self.latest)
+        order = persons[np.lexsort((persons, -self.moved_first[persons]))]
+        return frozenset(order[:PRIVACY_WITNESSES].tolist())
 
-    def _pairs(self) -> Iterator[tuple[int, int]]:
+    def pairs(self) -> Iterator[tuple[int, int]]:
         assert self.selected is not None
         for adversary in range(len(self.selected.adversaries)):
             for secret in range(len(self.spec["secrets"])):
                 yield adversary, secret
-
-    def all_findings(self) -> Iterator[Finding]:
-        """One finding per person, adversary and secret, the duplicates of an examined person among them."""
-        if self.selected is None:
-            return
-        represented = {group[0]: group for group in self.selected.duplicates}
-        reported = [(person, first) for first in self.selected.examined for person in represented.get(first, (first,))]
-        for person, first in sorted(reported):
-            rows = self.rows_of(person)
-            for adversary, secret in self._pairs():
-                finding = self._reported(first, adversary, secret)
-                if finding is not None:
-                    alone = len(rows) == 1
-                    row = (
-                        rows[int(finding.row or 0)] if alone or person == first else None
-                    )  # duplicates order theirs anyhow
-                    yield replace(finding, person=person, rows=rows, row=row)
 
     def rows_of(self, person: int) -> tuple[RowName, ...]:
         """The rows of the source that a selected person has."""
@@ -285,20 +324,13 @@ class AuditState:
             return (self.spec["data"]["source"]["first"] + person,)
         return self.selected.rows[self.selected.places[person]]
 
-    def _reported(self, person: int, adversary: int, secret: int) -> Finding | None:
-        """Her finding; of somebody who could not be measured, what an earlier look proved, or that there is none."""
-        finding, failed = self.findings.get((person, adversary, secret)), self.failed.get(person)
-        if failed is None or (finding is not None and self._is_proven(finding)):
-            return finding
-        return replace(self._blank(person, failed.look, adversary, secret), failure=failed.reason)
-
     @property
     def uninformed(self) -> frozenset[tuple[str, str]]:
         """Adversaries and secrets, by name, of which no release held evidence about anybody."""
         assert self.selected is not None
         return frozenset(
             (self.selected.adversaries[adversary], self.spec["secrets"][secret]["name"])
-            for adversary, secret in self._pairs()
+            for adversary, secret in self.pairs()
             if (adversary, secret) not in self.informed
         )
 
@@ -322,8 +354,9 @@ class AuditState:
         """How many persons have neither been examined nor failed."""
         if self.selected is None:
             return 0
-        seen = {person for person, _ in self.examined} | set(self.failed)
-        return sum(person not in seen for person in self.selected.examined)
+        examined = np.array(self.selected.examined, dtype=np.int64)
+        open_ones = examined[self.latest[examined] == 0]
+        return int(np.count_nonzero(~np.isin(open_ones, list(self.failed))))
 
 
 def _by_pair(measurements: Iterable[Measurement]) -> dict[tuple[int, int], list[Measurement]]:
@@ -337,14 +370,3 @@ def _without_noise(finding: Finding) -> float:
     """The distance without what sampling noise adds to that of independent draws, about in quadrature."""
     floor = 0.0 if finding.coupled else finding.floor or 0.0
     return math.sqrt(max(0.0, finding.distance**2 - floor**2)) if floor else finding.distance
-
-
-def _with_exact_tail(finding: Finding) -> Finding:
-    """Without chance a person lies at or above ε, or does not."""
-    assert finding.claim is not None
-    often = float(finding.distance >= finding.claim.epsilon)
-    return replace(
-        finding,
-        delta_at_epsilon=Limits(often, often, often),
-        epsilon_at_delta=Limits(finding.distance, finding.distance, finding.distance),
-    )

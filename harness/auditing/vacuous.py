@@ -26,7 +26,7 @@ def require_others(data: Dataset) -> None:
 
 def require_different_values(data: Dataset, secrets: Sequence[Secret]) -> None:
     """Refuse a secret that is the same for everybody: nobody's record can say anything about it."""
-    columns = data.codes[len(data.schema.quasi) :]
+    columns = data.sensitive_columns
     for secret in secrets:
         if len(np.unique(secret.codes(columns))) < 2:
             raise InputError(

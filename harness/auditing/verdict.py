@@ -12,6 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import numpy as np
+
+from harness.auditing import proofs
+from harness.auditing.columns import Columns, Ints, listed_columns
 from harness.auditing.finding import Finding
 from harness.auditing.plan import Claim
 from harness.auditing.reasons import (
@@ -27,7 +31,7 @@ from harness.auditing.reasons import (
     rounded_up,
     untested,
     violation,
-    weight,
+    weights,
 )
 from harness.auditing.select import HALF
 from harness.measuring.certificate import Certificate, certify
@@ -133,7 +137,7 @@ def judge(
     context = JudgingContext(
         population, frozenset(random), coupled, unit, spent=_spends_more_than_half(findings, claim)
     )
-    return overall(judge_pairs(findings, claim, context))
+    return overall(judge_pairs(listed_columns(findings), claim, context))
 
 
 def _spends_more_than_half(findings: Sequence[Finding], claim: Claim) -> bool:
@@ -150,33 +154,32 @@ def _spends_more_than_half(findings: Sequence[Finding], claim: Claim) -> bool:
     return spent > (1 - claim.confidence) * HALF * (1 + ROUNDING)
 
 
-def judge_pairs(findings: Sequence[Finding], claim: Claim, context: JudgingContext) -> dict[Pair, Verdict]:
-    """One verdict for each pair of adversary and secret, in the order of their first finding."""
-    if not findings:
+def judge_pairs(findings: Sequence[Columns], claim: Claim, context: JudgingContext) -> dict[Pair, Verdict]:
+    """One verdict for each pair of adversary and secret, in this order."""
+    if not any(map(len, findings)):
         raise InputError("there are no findings to judge; an audit needs at least one record")
-    for finding in findings:
-        _require_measured_for(finding, claim)
-    pairs: dict[Pair, list[Finding]] = {}
-    for finding in findings:
-        pairs.setdefault((finding.adversary, finding.secret), []).append(finding)
-    return {pair: _judge_pair(group, claim, context, len(pairs)) for pair, group in pairs.items()}
+    for columns in findings:
+        _require_measured_for(columns, claim)
+    return {columns.pair: _judge_pair(columns, claim, context, len(findings)) for columns in findings}
 
 
-def _require_measured_for(finding: Finding, claim: Claim) -> None:
+def _require_measured_for(columns: Columns, claim: Claim) -> None:
     """Exact distances decide any claim; limits hold at the confidence, and tails at the ε, they were measured at."""
-    measured = finding.claim
-    if finding.exact:
+    drawn = columns.where(~columns.get("exact"))
+    if not len(drawn):
         return
-    if measured is None:
+    confidence, epsilon = drawn.get("measured_confidence"), drawn.get("measured_epsilon")
+    if np.isnan(confidence).any():
         raise InputError("a finding with draws does not say which claim it was measured for; it cannot be judged")
-    if claim.confidence > measured.confidence:
+    if claim.confidence > confidence.min():
         raise InputError(
-            f"the findings were measured for a confidence of {measured.confidence:g} and prove nothing at "
+            f"the findings were measured for a confidence of {confidence.min():g} and prove nothing at "
             f"{claim.confidence:g}; audit again with that confidence"
         )
-    if claim.delta > 0 and claim.epsilon != measured.epsilon:
+    others = epsilon[epsilon != claim.epsilon]
+    if claim.delta > 0 and len(others):
         raise InputError(
-            f"the findings were measured at epsilon = {measured.epsilon:g}; with delta > 0 they say nothing about "
+            f"the findings were measured at epsilon = {others[0]:g}; with delta > 0 they say nothing about "
             f"epsilon = {claim.epsilon:g}; audit again with that epsilon"
         )
 
@@ -195,29 +198,30 @@ def overall(verdicts: dict[Pair, Verdict]) -> Verdict:
     return replace(worst, reason=f"{label}: {worst.reason}", epsilon=largest, unproven=unproven)
 
 
-def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingContext, pairs: int) -> Verdict:
-    measured = [finding for finding in findings if finding.failure is None]
-    worst = max(measured or findings, key=lambda finding: (finding.distance, -finding.person))
-    violating = [finding for finding in findings if finding.violates(claim)]
-    unsettled = [finding for finding in findings if not finding.satisfies(claim)]
-    persons = len({finding.person for finding in findings})
+def _judge_pair(findings: Columns, claim: Claim, context: JudgingContext, pairs: int) -> Verdict:
+    failed, broken = findings.get("failed"), proofs.violates(findings.get, claim)
+    measured, violating = findings.where(~failed), findings.where(broken)
+    unsettled = findings.where(~proofs.satisfies(findings.get, claim))
+    seen = measured if len(measured) else findings
+    worst = seen.first([seen.get("distance")])
+    persons = len(np.unique(findings.get("person")))
     certificate = None if context.doubts else _certificate(findings, violating, claim, context, pairs)
-    is_untested = bool(measured) and (worst.adversary, worst.secret) in context.uninformed
+    is_untested = bool(len(measured)) and findings.pair in context.uninformed
     outcome, witness = Outcome.INCONCLUSIVE, worst
-    confirmed = [finding for finding in violating if context.confirmed is None or finding.person in context.confirmed]
+    confirmed = _confirmed(violating, context)
     if context.doubts:
         reason = f"{'; '.join(context.doubts)}; {not_proven(worst, context)}"
-    elif violating and not confirmed:
-        witness = max(violating, key=weight)
+    elif len(violating) and not len(confirmed):
+        witness = violating.first(weights(violating))
         reason = f"{violation(witness, claim, context)}, but f was not asked about that again; raise confirm"
-    elif violating:
+    elif len(violating):
         outcome = Outcome.VIOLATED
-        witness = max(confirmed, key=weight)
+        witness = confirmed.first(weights(confirmed))
         reason = violation(witness, claim, context)
     elif is_untested:
         reason = untested(worst, context)
         certificate = None
-    elif unsettled:
+    elif len(unsettled):
         reason = open_question(unsettled, claim, context) + certified(certificate, claim, context)
     elif persons < context.population:
         reason = part_of_all(persons, claim, context) + certified(certificate, claim, context)
@@ -227,7 +231,7 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
         outcome=outcome,
         claim=claim,
         epsilon=at_most(findings, claim),
-        at_least=max((finding.lower for finding in measured), default=0.0),
+        at_least=float(measured.get("lower").max()) if len(measured) else 0.0,
         at_most=at_most(findings, claim),
         witness=witness.person,
         rows=witness.rows,
@@ -237,26 +241,34 @@ def _judge_pair(findings: Sequence[Finding], claim: Claim, context: JudgingConte
         examined=persons,
         population=context.population,
         certificate=certificate,
-        draws_needed=None if violating or context.doubts else draws_needed(unsettled, claim),
+        draws_needed=None if len(violating) or context.doubts else draws_needed(unsettled, claim),
         unproven=persons if context.doubts or is_untested else len(_unproven(findings, claim)),
     )
 
 
-def _unproven(findings: Sequence[Finding], claim: Claim) -> set[int]:
+def _confirmed(violating: Columns, context: JudgingContext) -> Columns:
+    """Those of them about whom f was asked again, where that is needed."""
+    if context.confirmed is None:
+        return violating
+    return violating.where(np.isin(violating.get("person"), list(context.confirmed)))
+
+
+def _unproven(findings: Columns, claim: Claim) -> Ints:
     """Persons who are not proven to keep the claim, by limits that hold together: they are counted."""
-    return {finding.person for finding in findings if not finding.satisfies_together(claim)}
+    return np.unique(findings.where(~proofs.satisfies_together(findings.get, claim)).get("person"))
 
 
 def _certificate(
-    findings: Sequence[Finding], violating: Sequence[Finding], claim: Claim, context: JudgingContext, pairs: int
+    findings: Columns, violating: Columns, claim: Claim, context: JudgingContext, pairs: int
 ) -> Certificate | None:
     """Limits on how many of all persons do not keep the claim; certificates of all pairs hold together."""
-    persons = {finding.person for finding in findings}
-    if len(persons) >= context.population or not context.random or context.spent:
+    persons = len(np.unique(findings.get("person")))
+    if persons >= context.population or not context.random or context.spent:
         return None
-    exact = all(finding.exact for finding in findings)
+    exact = bool(findings.get("exact").all())
     error = (1 - claim.confidence) * (1 if exact else HALF) / pairs
-    possible = len(_unproven(findings, claim) & context.random)
-    proven = len({finding.person for finding in violating} & context.random)
+    random = np.array(list(context.random))
+    possible = int(np.isin(_unproven(findings, claim), random).sum())
+    proven = int(np.isin(np.unique(violating.get("person")), random).sum())
     least = certify(context.population, len(context.random), proven, error).least
     return replace(certify(context.population, len(context.random), possible, error), least=least)

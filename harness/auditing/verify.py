@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from harness.auditing.confidential import withheld
 from harness.auditing.derived_numbers import require_derived
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
 from harness.auditing.events import Drawn, from_entry
-from harness.auditing.journal import entries
+from harness.auditing.journal import entries, entries_beside_persons
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.auditing.state import AuditState
 from harness.vocabulary.errors import InputError, JournalError
@@ -30,6 +31,7 @@ IMPOSSIBLE = (
     AttributeError,
     InputError,
     LookupError,
+    MemoryError,
     RuntimeError,
     TypeError,
     ValueError,
@@ -38,32 +40,45 @@ IMPOSSIBLE = (
 
 def recompile(journal: Path) -> dict[str, Any]:
     """The complete report that follows from a journal whose chain of hashes is intact."""
-    return _compile(journal, compile_report)
+    return compiled_of(journal, proven_state(journal))
 
 
-def recompile_unfinished(journal: Path) -> dict[str, Any]:
+def recompile_unfinished(journal: Path) -> tuple[dict[str, Any], AuditState]:
     """What follows so far from the journal of an audit that may have been interrupted; the report of a finished one."""
-    return _compile(journal, lambda state: (compile_report if _is_finished(state) else compile_unfinished)(state))
+    state = proven_state(journal)
+    compiled = compile_report if state.closed is not None and not state.missing else compile_unfinished
+    with _possible(journal):
+        return compiled(state), state
 
 
-def _is_finished(state: AuditState) -> bool:
-    return state.closed is not None and not state.missing
+def proven_state(journal: Path) -> AuditState:
+    """The state of an audit after all that its journal holds, every derived number of which was derived again."""
+    lines = entries(journal)
+    owner = next(lines)
+    with _possible(journal):
+        return AuditState.fold(owner["plan"], require_derived(owner["plan"], map(from_entry, lines)))
 
 
-def _compile(journal: Path, compiled: Callable[[AuditState], dict[str, Any]]) -> dict[str, Any]:
-    owner, *lines = entries(journal)
+def compiled_of(journal: Path, state: AuditState) -> dict[str, Any]:
+    """The complete report of the state that a journal proves."""
+    with _possible(journal):
+        return compile_report(state)
+
+
+@contextmanager
+def _possible(journal: Path) -> Iterator[None]:
+    """Errors of whoever reads what no audit writes name the journal."""
     try:
-        proven = require_derived(owner["plan"], map(from_entry, lines))
-        return compiled(AuditState.fold(owner["plan"], proven))
+        yield
     except JournalError as error:
-        raise error.within(str(journal)) from None
+        raise error if str(journal) in str(error) else error.within(str(journal)) from None
     except IMPOSSIBLE as error:
         raise _impossible(journal, error) from error
 
 
 def stored_draws(journal: Path) -> tuple[list[str], list[str]]:
     """The files beside a journal whose draws of f(D) are those that it names, and those that are not there."""
-    _, *lines = entries(journal)
+    lines = (entry for _, entry in entries_beside_persons(journal) if Drawn.name in entry)
     try:
         drawn = [event for event in map(from_entry, lines) if isinstance(event, Drawn)]
         digests = {stored_name(one.purpose, one.question): one.digests for one in drawn}  # the last of a name counts

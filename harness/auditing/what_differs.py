@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.auditing.config import sections
+from harness.auditing.keyed_digests import holds_seal
 from harness.auditing.plain_differences import Difference, plain_differences
 
 MOST_SHOWN = 60  # letters of a value
@@ -41,7 +42,7 @@ class _Subject:
     secret: bool = False  # neither value may be shown, or would say anything
 
     def both_values(self, one: Owner, other: Owner, found: Difference) -> str:
-        if self.secret:
+        if self.secret or holds_seal(found.one) or holds_seal(found.other):
             return ""
         before, now = repr(found.one), repr(found.other)
         if self.shown is None:
@@ -66,7 +67,16 @@ def _names(*path: str) -> Callable[[Owner], str]:
     return shown
 
 
+def _shard(owner: Owner) -> str:
+    """Which part of an audit a journal holds."""
+    shard = owner.get("shard")
+    if shard is None:
+        return "the whole audit"
+    return f"{shard['number']}/{shard['of']}" if "number" in shard else f"one of {shard['of']}"
+
+
 SUBJECTS = (
+    _Subject(r"shard\b", "the shard", _shard),
     _Subject(
         r"plan\.data\.(rows|population)", "number of rows or persons", lambda owner: owner["plan"]["data"]["rows"]
     ),
@@ -77,8 +87,14 @@ SUBJECTS = (
     _Subject(r"plan\.adversaries\b", "the adversaries", _names("adversaries", "spec")),
     _Subject(r"plan\.divergence\b", "[inference] distance", _names("divergence")),
     _Subject(r"plan\.(claim\.\w+|\w+)", "{key}"),
-    _Subject(r"oracle\.(address|options(\.\w+)?)", "[oracle] {key}"),
-    _Subject(r"oracle\.(name|version)\b", "{key} of the anonymizer"),
+    _Subject(r"oracle\.whole_address\b", "[oracle] address, or the words of the command", secret=True),
+    _Subject(
+        r"oracle\.(options\.(?:headers|env|plain\.(?:headers|fields|path))(?:\.(?!keyed_digest)[^.]+)*)",
+        "[oracle] {key} (not shown)",
+        secret=True,
+    ),
+    _Subject(r"oracle\.(options\..+)\.keyed_digest$", "[oracle] {key} (not shown)", secret=True),
+    _Subject(r"oracle\.(address|options(\..+)?)", "[oracle] {key}"),
     _Subject(r"", "the code or the parameters of the anonymizer", secret=True),
 )
 

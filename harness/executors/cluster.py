@@ -19,8 +19,9 @@ from harness.executors.processes import worker_settings
 from harness.executors.worker import GRACE
 from harness.vocabulary.errors import PROCESS_ENDED, InputError, OracleError, WorkerError, message_of
 
-BATCH, MOST = 0.25, 256  # seconds of work, and items at most, that travel together: a task costs Dask about 1 ms
-WINDOW = 2  # batches under way per thread of the cluster
+BATCH = 1.0  # seconds of work that travel together: a task costs Dask about 1 ms
+MOST = 256  # items that travel together: quick ones at the beginning must not give one worker all the others
+WINDOW = 2  # batches under way per thread of the cluster: its scheduler knows few tasks, however many items there are
 LOOK_AGAIN = 5.0  # seconds, for workers that have joined or left
 TIMEOUT = 20.0  # seconds, for a scheduler to answer and a first worker to join
 

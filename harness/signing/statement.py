@@ -52,7 +52,8 @@ def serialized(statement: Mapping[str, Any]) -> bytes:
 def digest_of(path: Path) -> str:
     """The SHA-256 of a file."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
 

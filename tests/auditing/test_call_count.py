@@ -56,7 +56,7 @@ class Predicting(Microdata):
 
 FIXED, SEEDED, RANDOM = {"randomized": False}, {"randomized": True, "seedable": True}, {"randomized": True}
 PREDICTIONS = {"releases": "predictions"}
-PEOPLE = pd.concat([table(12), table(6)], ignore_index=True)
+PEOPLE = pd.concat([table(8), table(4)], ignore_index=True)
 
 
 def plan(data: pd.DataFrame = PEOPLE, **options: Any) -> Plan:
@@ -82,13 +82,13 @@ def counted(the_plan: Plan, oracle: Microdata) -> tuple[int, int]:
 @pytest.mark.parametrize("behaviour", [FIXED, SEEDED, RANDOM], ids=["deterministic", "seedable", "random"])
 @pytest.mark.parametrize("portion", [None, 3])
 @pytest.mark.parametrize("invariant", [False, True])
-@pytest.mark.parametrize("options", [{}, {"records": 5}, {"budget": 900}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"records": 5}, {"budget": 400}], ids=str)
 def test_predicted_calls_are_made(
     kind: type[Microdata], behaviour: dict[str, Any], portion: int | None, invariant: bool, options: dict[str, Any]
 ) -> None:
     releases = PREDICTIONS if kind is Predicting else {}
     oracle = kind(**behaviour, **releases, max_draws=portion, row_order_invariant=invariant)
-    predicted, made = counted(plan(draws=24, **options), oracle)
+    predicted, made = counted(plan(draws=12, **options), oracle)
     assert predicted == made
 
 

@@ -116,7 +116,7 @@ def test_every_option_of_the_table_is_a_keyword_of_the_call_unless_it_is_the_fil
     assert {option.name for option in OPTIONS if not option.in_file_only} <= keywords
     assert keywords - {option.name for option in OPTIONS} == {
         "anonymizer", "data", "adversaries", "out", "progress", "reveal",
-        "timeout", "max_failures", "retry_failed", "evidence",
+        "timeout", "max_failures", "retry_failed", "accept_card", "evidence",
     }  # fmt: skip
 
 
@@ -172,3 +172,17 @@ def test_a_file_in_another_encoding_is_refused_with_the_place(encoding: str, mes
     (folder / "audit.toml").write_bytes(HEAD.format(data="# größer").encode(encoding))
     with pytest.raises(harness.InputError, match=message):
         load(folder / "audit.toml")
+
+
+@pytest.mark.parametrize(
+    "oracle", ['address = { x = "hush-hush" }', 'address = "reference:mondrian"\noptions = "hush-hush"']
+)
+def test_a_wrong_value_of_the_oracle_is_not_shown(oracle: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,ill\n20,a\n30,b\n")
+    (tmp_path / "audit.toml").write_text(
+        '[data]\npath = "people.csv"\nsensitive = "ill"\nquasi = { age = "number" }\n[claim]\nepsilon = 0.1\n'
+        f"[oracle]\n{oracle}\n"
+    )
+    with pytest.raises(harness.InputError, match="must be a (text|table), not a (dict|str)") as caught:
+        load(tmp_path / "audit.toml")
+    assert "hush" not in str(caught.value)

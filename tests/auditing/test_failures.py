@@ -306,7 +306,7 @@ def test_a_killed_audit_with_failures_ends_in_the_same_report(tmp_path: Path) ->
     journal = tmp_path / "killed" / "journal.jsonl"
     for examined in (2, 5):
         process = start_harness("run", "audit.toml", "--out", "killed", "--workers", "2", cwd=tmp_path)
-        wait_until(lambda: journal.exists() and journal.read_text().count('{"entry":{"examined"') >= examined)  # noqa: B023
+        wait_until(lambda: journal.exists() and journal.read_text().count('[{"x":[') >= examined)  # noqa: B023
         process.send_signal(signal.SIGKILL)
         end(process)
     rest = run_harness("run", "audit.toml", "--out", "killed", "--workers", "2", cwd=tmp_path)

@@ -42,10 +42,11 @@ from tests.small_audits import audit, table
 def test_a_journal_is_not_resumed_by_an_audit_that_differs_in_a_parameter(
     first: dict[str, Any], second: dict[str, Any], tmp_path: Path
 ) -> None:
-    audit(chunks, out=tmp_path, **first)
+    people = table(9)
+    kept = audit(chunks, people, out=tmp_path, **first)
     with pytest.raises(harness.JournalError, match=r"belongs to another audit \((\[|the adversaries).*"):
-        audit(chunks, out=tmp_path, **second)
-    assert audit(chunks, out=tmp_path, **first).to_json() == audit(chunks, **first).to_json()
+        audit(chunks, people, out=tmp_path, **second)
+    assert audit(chunks, people, out=tmp_path, **first).to_json() == kept.to_json()
 
 
 def test_the_row_numbers_of_the_source_are_part_of_what_an_audit_is(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def written(folder: Path) -> Path:
 
 def held(path: Path, owner: dict[str, Any] = OWNER) -> list[dict[str, Any]]:
     with Journal(path, owner) as journal:
-        return journal.entries
+        return list(journal.earlier())
 
 
 def test_what_was_appended_is_there_again(path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_foreign_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
         with pytest.raises(JournalError, match="this file is no journal|not what was written"):
             Journal(path, OWNER)
         assert path.read_bytes() == content
-    path.write_bytes(b'{"entry":{"orac')  # the first line of ours, torn
+    path.write_bytes(b'[{"orac')  # the first line of ours, torn
     assert held(path) == []
 
 

@@ -86,16 +86,16 @@ def is_defined(distance: float) -> bool:
         ("bernoulli", BernoulliNB()),
         ("gaussian", GaussianNB()),
         ("tree", DecisionTreeClassifier(random_state=0)),
-        ("logistic", LogisticRegression()),
+        ({"name": "logistic", "tol": 1e-10, "max_iter": 10_000}, LogisticRegression(tol=1e-10, max_iter=10_000)),
     ],
 )
-def test_distances_are_those_of_scikit_learn_on_the_same_features(encoding: str, model: str, naive: Any) -> None:
-    data = table(25, seed=3)
+def test_distances_are_those_of_scikit_learn_on_the_same_features(encoding: str, model: Any, naive: Any) -> None:
+    data = table(14, seed=3)
     report = audit(chunks, data, encoder=encoding, model=model)
-    for finding in report.findings[::4]:
+    for finding in report.findings[::3]:
         expected = naive_distance(data, finding.person, encoding, naive)
         if is_defined(expected):
-            assert finding.distance == pytest.approx(expected, abs=1e-9)
+            assert finding.distance == pytest.approx(expected, abs=1e-9 if isinstance(model, str) else 1e-7)
 
 
 def test_a_model_of_f_of_d_is_trained_once_for_everybody_where_the_encoding_allows_it() -> None:
@@ -165,7 +165,8 @@ def test_a_model_that_cannot_be_trained_costs_its_own_verdict_and_no_other() -> 
     def counted(data: pd.DataFrame) -> pd.DataFrame:
         return data.assign(count=1)
 
-    report = audit(counted, panel="standard", draws=2, records=1)
+    panel = [{"model": name, "encoder": "bounds-hot"} for name in ("neighbours", "tree")]
+    report = audit(counted, adversaries=panel, records=1)
     assert "takes no sample_weight" in report.verdicts["neighbours on bounds-hot", "ill"].reason
     assert report.verdicts["tree on bounds-hot", "ill"].outcome is not None
     assert "statistics" in report.result("tree on bounds-hot", "ill")
@@ -223,6 +224,6 @@ def test_ties_between_neighbours_are_broken_alike_in_all_processes() -> None:
 
 
 def test_workers_do_not_change_what_a_panel_finds() -> None:
-    panel = [*PANEL, {"model": "forest", "encoder": "scaling-hot"}]
-    one, two = (audit(jittered, draws=3, records=6, adversaries=panel, workers=workers) for workers in (1, 2))
+    panel = [PANEL[1], {"model": "forest", "encoder": "scaling-hot"}]
+    one, two = (audit(jittered, draws=2, records=3, adversaries=panel, workers=workers) for workers in (1, 2))
     assert one.to_json() == two.to_json()

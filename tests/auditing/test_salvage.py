@@ -74,7 +74,7 @@ def unfinished(out: Path) -> None:
     """An audit that stopped after some records."""
     audit(out)
     lines = (out / "journal.jsonl").read_bytes().split(b"\n")
-    examined = [number for number, line in enumerate(lines) if line.startswith(b'{"entry":{"examined"')]
+    examined = [number for number, line in enumerate(lines) if line.startswith(b'[{"x":[')]
     (out / "journal.jsonl").write_bytes(b"\n".join(lines[: examined[4]]) + b"\n")
     (out / "report.json").unlink()
 
@@ -128,14 +128,14 @@ def test_draws_that_cannot_be_made_again_are_a_clear_error(tmp_path: Path) -> No
     (tmp_path / "present-risk-0.npz").write_bytes(b"")
     with pytest.raises(JournalError, match=r"cannot be used: .*; f\(D\) was asked for again, and is not what it was"):
         harness.audit(Changing(), people(), **options)
-    assert json.loads(lines[chosen])["entry"]["drawn"]["purpose"] == "risk"
+    assert json.loads(lines[chosen])[0]["drawn"]["purpose"] == "risk"
 
 
 def test_seeded_draws_are_made_again(tmp_path: Path) -> None:
     options: dict[str, Any] = {"quasi": QUASI, "sensitive": "ill", "epsilon": 1.99, "draws": 5}
     first = harness.audit(shaken, people(), out=tmp_path / "one", **options)
     unfinished_lines = (tmp_path / "one" / "journal.jsonl").read_bytes().split(b"\n")
-    examined = [number for number, line in enumerate(unfinished_lines) if line.startswith(b'{"entry":{"examined"')]
+    examined = [number for number, line in enumerate(unfinished_lines) if line.startswith(b'[{"x":[')]
     (tmp_path / "one" / "journal.jsonl").write_bytes(b"\n".join(unfinished_lines[: examined[2]]) + b"\n")
     (tmp_path / "one" / DRAWS).write_bytes(b"")
     assert harness.audit(shaken, people(), out=tmp_path / "one", **options).to_json() == first.to_json()

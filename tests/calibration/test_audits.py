@@ -119,10 +119,10 @@ def interrupted_outcomes(distance: float, runs: int, *, seedable: bool, folder: 
 @pytest.mark.slow
 @pytest.mark.parametrize("seedable", [True, False], ids=["coupled", "independent"])
 @pytest.mark.parametrize(("distance", "wrong"), [(1.0, "holds"), (0.99, "violated")])
-def test_hundreds_of_interrupted_audits_keep_their_confidence(
+def test_many_interrupted_audits_keep_their_confidence(
     distance: float, wrong: str, seedable: bool, tmp_path: Path
 ) -> None:
-    runs = 300
+    runs = 120
     found = interrupted_outcomes(distance, runs, seedable=seedable, folder=tmp_path)
     assert is_within(found[wrong], runs)
     if seedable and wrong == "holds":

@@ -38,7 +38,7 @@ def local() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return Plan(Dataset.from_frame(people(300), Schema(PEOPLE, "occupation")), Claim(0.5))
+    return Plan(Dataset.from_frame(people(80), Schema(PEOPLE, "occupation")), Claim(0.5))
 
 
 def journal_lines(plan: Plan, executor: Mapper, during: Callable[[int], None] = lambda count: None) -> list[str]:
@@ -155,11 +155,13 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
         process.communicate()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_local_cluster_in_silence(start: Callable[[str], subprocess.Popen[str]]) -> None:
     program = start(INTERRUPTED)
     os.killpg(program.pid, signal.SIGINT)
     assert program.communicate(timeout=120) == ("stopped\n", "")
 
 
+@pytest.mark.slow
 def test_a_program_that_forgets_its_cluster_ends_all_the_same(start: Callable[[str], subprocess.Popen[str]]) -> None:
     assert start(FORGETFUL).communicate(timeout=120) == ("", "")

@@ -1,0 +1,77 @@
+"""Which questions a deterministic f is asked again, and whether it answered as it did (see `confirm`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from harness.auditing import proofs
+from harness.auditing.columns import Columns, Ints
+from harness.auditing.confirm import TIMES, times_whole
+from harness.auditing.events import OracleProfile
+from harness.auditing.finding import Finding
+from harness.auditing.finding_store import digest_of
+from harness.auditing.measurement import Measurement
+from harness.auditing.plan import Plan
+from harness.auditing.state import AuditState
+from harness.auditing.state_columns import columns_of_examined
+
+
+def questions_to_repeat(plan: Plan, profile: OracleProfile, state: AuditState) -> list[int | None]:
+    """Whom to ask about again, in this order; None is f(D)."""
+    examined = np.flatnonzero(state.latest)
+    witnesses = _witnesses(state, examined, plan.confirm // TIMES)
+    rng = np.random.default_rng(plan.seed_for("confirm"))
+    persons = witnesses * TIMES
+    persons += witnesses[:1] * max(0, plan.confirm // 2 - len(persons))
+    others = np.setdiff1d(examined, witnesses).tolist() or witnesses
+    persons += [others[place] for place in rng.integers(0, len(others), plan.confirm - len(persons))]
+    members: list[int | None] = [*persons, *[None] * times_whole(plan, profile)]
+    return [members[place] for place in rng.permutation(len(members))]
+
+
+def _witnesses(state: AuditState, examined: Ints, most: int) -> list[int]:
+    """The worst person of each pair of adversary and secret that somebody breaks the claim for.
+
+    If these are too many, fewer persons who break it for as many pairs as possible. Without any violation, the person
+    with the largest distance.
+    """
+    pairs = columns_of_examined(state)
+    violating = [columns.where(proofs.violates(columns.get, state.claim)) for columns in pairs]
+    worst = sorted(map(_worst, filter(len, violating)), reverse=True)
+    persons = list(dict.fromkeys(-person for _, _, person in worst))
+    if len(persons) > most:
+        return _covering({each.pair: set(each.get("person").tolist()) for each in violating if len(each)}, most)
+    return persons or [-max(map(_worst, pairs))[2]]
+
+
+def _worst(columns: Columns) -> tuple[float, float, int]:
+    """The largest lower limit and distance, and the person of it, negative so that the first of equals is largest."""
+    worst = columns.first([columns.get("lower"), columns.get("distance")])
+    return worst.lower, worst.distance, -worst.person
+
+
+def _covering(violating: Mapping[tuple[str, str], set[int]], most: int) -> list[int]:
+    """So many persons that are violating for as many pairs as possible, one after the other (greedy)."""
+    left, chosen = dict(violating), list[int]()
+    while left and len(chosen) < most:
+        persons = sorted(set().union(*left.values()))
+        best = max(persons, key=lambda person: sum(person in members for members in left.values()))
+        chosen.append(best)
+        left = {pair: members for pair, members in left.items() if best not in members}
+    return chosen
+
+
+def agree(measurements: Iterable[Measurement], findings: Iterable[tuple[bytes, Finding, tuple[int, int]]]) -> bool:
+    """Whether measurements made again show the predictions that the findings, with their digests, rest on."""
+    again = {(one.adversary, one.secret, one.row): one for one in measurements}
+    for digest, finding, pair in findings:
+        one = again.get((*pair, int(finding.row or 0)))
+        if one is None:
+            continue
+        if (one.failure is None) != (finding.failure is None):
+            return False
+        if one.failure is None and digest_of(one) != digest:
+            return False
+    return True
