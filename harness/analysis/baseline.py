@@ -141,7 +141,7 @@ def _numbers(metrics: Any, place: str = "") -> Iterator[tuple[str, float]]:
 
 def _pair(report: Report, pair: Pair, key: DigestKey | None) -> PairBaseline:
     verdict, spans = report.verdicts[pair], spans_of(report, pair)
-    rows = {finding.person: finding.rows for finding in report.findings}
+    rows = {finding.person: finding.rows for finding in report.all_findings()}
     digests = [] if key is None else [(key.person(rows[person]), outwards(span)) for person, span in spans.items()]
     worst = sorted(digests, key=lambda one: (-one[1].lower, -one[1].upper, one[0]))
     return PairBaseline(

@@ -140,7 +140,7 @@ def _compare_pair(first: Report, later: Report, pair: Pair) -> Plain:
         raise InputError("nobody was examined in both audits; audit all persons, or some with the same seed")
     before, after = (measures_of([spans[person] for person in both], first.claim.epsilon) for spans in (one, other))
     measures = {name: _measure(before[name], after[name]) for name in MEASURES}
-    rows = {finding.person: list(finding.rows) for finding in first.findings}
+    rows = {finding.person: list(finding.rows) for finding in first.all_findings()}
     persons = [Change(person, rows[person], one[person], other[person]) for person in both]
     changed = [person for person in persons if person.direction != "same"]
     order = sorted(changed, key=lambda person: (person.direction != "worse", -person.gap, person.person))
@@ -161,7 +161,7 @@ def spans_of(report: Report, pair: Pair) -> dict[int, Span]:
     largest = _largest(report, pair)
     return {
         one.person: Span(one.lower, one.upper) if one.failure is None else Span(0.0, largest)
-        for one in report.findings
+        for one in report.all_findings()
         if (one.adversary, one.secret) == pair
     }
 

@@ -50,7 +50,7 @@ class Round:
 def whom_to_remove(report: Report, most: int) -> list[int]:
     """The persons proven to break the claim, who move the inference most first; at most so many of them."""
     moved: dict[int, tuple[float, float]] = {}
-    for finding in report.findings:
+    for finding in report.all_findings():
         if finding.violates(report.claim):
             known = (finding.lower, finding.distance)
             moved[finding.person] = max(known, moved.get(finding.person, known))

@@ -21,7 +21,7 @@ def persons_by_digest(report: Report, key: DigestKey | None) -> dict[str, str]:
     if key is None:
         return {}
     names = RowNames(**report.plain["plan"]["data"]["source"])
-    return {key.person(finding.rows): names.in_source(finding.rows) for finding in report.findings}
+    return {key.person(finding.rows): names.in_source(finding.rows) for finding in report.all_findings()}
 
 
 def comparison_lines(comparison: Comparison, persons: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:

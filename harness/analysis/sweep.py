@@ -34,7 +34,7 @@ class CellOutcome:
     @classmethod
     def finished(cls, report: Report, calls: int | None) -> CellOutcome:
         """From the report, and from the number of questions that the audit consists of."""
-        distances = (finding.distance for finding in report.findings if finding.failure is None)
+        distances = (finding.distance for finding in report.all_findings() if finding.failure is None)
         return cls(_report_numbers(report.plain, calls), tuple(distances))
 
     @classmethod
@@ -71,15 +71,14 @@ def _row(result: CellResult) -> Plain:
 
 
 def _report_numbers(plain: Mapping[str, Any], calls: int | None) -> Plain:
-    epsilon = plain["plan"]["claim"]["epsilon"]
-    pairs = [_numbers(one, epsilon) for one in plain["results"]]
+    pairs = [result_numbers(plain, place) for place in range(len(plain["results"]))]
     worst = next(one for one in pairs if _pair(one) == _pair(plain["verdict"]))
     return {
         "status": FINISHED,
         **worst,
         "persons": plain["selection"]["persons"],
         "calls": calls,
-        "utility": _utility(plain),
+        "utility": precision_kept(plain),
         **({"results": pairs} if len(pairs) > 1 else {}),
     }
 
@@ -98,8 +97,9 @@ def _pair(one: Mapping[str, Any]) -> tuple[str, str]:
     return one["adversary"], one["secret"]
 
 
-def _numbers(result: Mapping[str, Any], epsilon: float) -> Plain:
-    """What a row says about one adversary and secret."""
+def result_numbers(report: Mapping[str, Any], place: int) -> Plain:
+    """What a row says about one adversary and secret, the result at this place of a report."""
+    epsilon, result = report["plan"]["claim"]["epsilon"], report["results"][place]
     verdict, statistics = result["verdict"], result.get("statistics", {})
     known = ("largest", "mean", "deviation", "share_at_or_above", "share_possibly_at_or_above")
     return {
@@ -117,7 +117,7 @@ def _numbers(result: Mapping[str, Any], epsilon: float) -> Plain:
     }
 
 
-def _utility(report: Mapping[str, Any]) -> float | None:
+def precision_kept(report: Mapping[str, Any]) -> float | None:
     """How precise the cells of f(D) still are, from 1 (as the data) to 0, where the report measured it."""
     loss = (report.get("release") or {}).get(LOSS)
     return None if loss is None else 1 - float(loss)

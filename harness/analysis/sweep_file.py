@@ -6,8 +6,9 @@
     "inference.encoder" = ["tf-tf", "scaling-hot"]
     "run.seed" = { from = 0, to = 4 }              # 0, 1, 2, 3, 4; `step` adds, `factor` multiplies
 
-A key is written as in audit.toml, section.key, or as key alone where only one section has it. What else stands in the
-file holds for all cells. Each cell is the content of an audit.toml. Knows the file, not the data.
+A key is written as in audit.toml, section.key, or as key alone where only one section has it; SHORT has the papers'
+parameters. What else stands in the file holds for all cells. Each cell is the content of an audit.toml. Knows the file,
+not the data.
 """
 
 from __future__ import annotations
@@ -27,14 +28,19 @@ from harness.auditing.config import SWEEP, check, read_toml, sections
 from harness.auditing.options import ADVERSARY, TABLE, TEXT_OR_TABLE
 from harness.vocabulary.errors import InputError, did_you_mean
 
+Place = tuple[str, ...]  # of a key in the content of an audit.toml
+
 MODE, NAME = "mode", "name"
 MODES = ("grid", "zip")
 RANGE_KEYS = ("from", "to", "step", "factor")
 MOST_CELLS = 10_000
+SHORT: Mapping[str, Place] = {
+    **{name: ("oracle", "options", name) for name in ("k", "l", "t", "noise_epsilon", "noise_delta")},
+    "encoding": ("inference", "encoder"),
+    "columns": ("data", "quasi"),
+}
 NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9.=_+-]+")
 LONGEST_NAME = 60
-
-Place = tuple[str, ...]  # of a key in the content of an audit.toml
 
 
 @dataclass(frozen=True)
@@ -141,9 +147,11 @@ def _place(key: str, base: Mapping[str, Any]) -> Place:
         homes = [section for section, options in known.items() if key in options]
         if len(homes) == 1:
             return homes[0], key
+        if key in SHORT:
+            return SHORT[key]
         if key in base.get("oracle", {}).get("options", {}):
             return "oracle", "options", key
-        names = [name for options in known.values() for name in options]
+        names = [*SHORT, *(name for options in known.values() for name in options)]
         raise InputError(
             f'unknown key {key!r}; an option of the oracle is written "oracle.options.{key}"; '
             f"{did_you_mean(key, names)}"
@@ -209,6 +217,8 @@ def _with(base: Mapping[str, Any], assigned: Mapping[Place, Any]) -> dict[str, A
         if place == (ADVERSARY,):
             content[ADVERSARY] = [value] if isinstance(value, dict) else value
             continue
+        if place == SHORT["columns"] and not isinstance(value, dict):
+            value = _declared_columns(base, value)
         table = content
         for word in place[:-1]:
             inner = table.setdefault(word, {})
@@ -217,6 +227,20 @@ def _with(base: Mapping[str, Any], assigned: Mapping[Place, Any]) -> dict[str, A
             table = inner
         table[place[-1]] = value
     return content
+
+
+def _declared_columns(base: Mapping[str, Any], names: Any) -> dict[str, Any]:
+    """Some of the quasi-identifiers that the file declares, by their names."""
+    declared = base.get("data", {}).get("quasi", {})
+    chosen = [names] if isinstance(names, str) else names
+    if not isinstance(declared, dict) or not isinstance(chosen, list):
+        raise InputError(
+            f"columns are names of [data.quasi], or a table of columns with their kinds, not {names!r:.80}"
+        )
+    unknown = next((name for name in chosen if not isinstance(name, str) or name not in declared), None)
+    if unknown is not None:
+        raise InputError(f"no quasi-identifier {unknown!r:.80} is declared; {did_you_mean(str(unknown), declared)}")
+    return {name: declared[name] for name in chosen}
 
 
 def _shown(value: Any) -> str:

@@ -11,7 +11,7 @@ from harness.render.html.document import document
 from harness.render.junit import junit
 from harness.render.markdown import plainly
 from harness.render.markup import Markup, element, foreign
-from harness.render.outcomes import NamedOutcome, OutcomeList
+from harness.render.outcomes import SEVERITIES, Location, NamedOutcome, OutcomeList
 from harness.render.sarif import sarif
 from harness.render.text import counted, printable
 
@@ -89,9 +89,11 @@ def outcomes_of_check(check: Plain) -> OutcomeList:
             name=f"law/{law['name']}",
             result=law["outcome"],
             message=law["reason"] or f"{law['says']} Judged on {_extent(law)}.",
-            severity=law["severity"],
+            severity=law["severity"] if law["outcome"] == "failed" else SEVERITIES[law["outcome"]],
+            location=None if check.get("schema") is None else Location(check["schema"], 1),
             details=tuple(broken_law(law).splitlines()) if law["outcome"] == "failed" else (),
             describes=law["says"],
+            explains=law["why"],
         )
         for law in check["laws"]
     )

@@ -1,4 +1,7 @@
-"""A comparison of two audits for a terminal. Reads the plain data of `analysis.compare`."""
+"""A comparison of two audits for a terminal. Reads the plain data of `analysis.compare`.
+
+The page with figures, `comparison_page`, says the same in the same words.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def _lines(comparison: Plain, first: str, later: str, rows: RowNames) -> Iterato
         yield text_table(
             ["", "before", "after", ""],
             [
-                [name, _span(measure["before"]), _span(measure["after"]), measure["direction"]]
+                [name, span_text(measure["before"]), span_text(measure["after"]), measure["direction"]]
                 for name, measure in result["measures"].items()
             ],
         )
@@ -42,7 +45,8 @@ def _lines(comparison: Plain, first: str, later: str, rows: RowNames) -> Iterato
             f"{result['better']:,} better, {result['same']:,} the same"
         )
         yield from _persons(result, rows)
-        yield from _mixed(result)
+        for text in mixed_directions(result):
+            yield from wrapped(text)
     yield from _metrics(comparison)
     for which in ("new", "gone"):
         for note in comparison["notes"][which]:
@@ -51,23 +55,23 @@ def _lines(comparison: Plain, first: str, later: str, rows: RowNames) -> Iterato
 
 def _persons(result: Plain, rows: RowNames) -> Iterator[str]:
     for person in result["persons"][:SHOWN]:
-        spans = f"{_span(person['before'])} before, {_span(person['after'])} after"
+        spans = f"{span_text(person['before'])} before, {span_text(person['after'])} after"
         yield printable(f"  {person['direction']:<6}  {rows.in_source(person['rows'])}: {spans}")
     if len(result["persons"]) > SHOWN:
         yield f"  and {len(result['persons']) - SHOWN:,} more (--json lists all)"
 
 
-def _mixed(result: Plain) -> Iterator[str]:
+def mixed_directions(result: Plain) -> Iterator[str]:
     """Why a comparison is worse in both directions, where some numbers rose and others fell."""
     by_direction = {
         way: [name for name, measure in result["measures"].items() if measure["direction"] == way]
         for way in ("worse", "better")
     }
     if all(by_direction.values()):
-        yield from wrapped(
+        yield (
             f"Worse in one number ({', '.join(by_direction['worse'])}) and better in another "
             f"({', '.join(by_direction['better'])}): one that is worse is enough for WORSE, so the comparison the "
-            "other way round says WORSE too. Neither release is better for everybody.",
+            "other way round says WORSE too. Neither release is better for everybody."
         )
 
 
@@ -78,19 +82,19 @@ def _metrics(comparison: Plain) -> Iterator[str]:
         chance = "" if comparison["joint_confidence"] == 1 else " (of one draw each, which chance alone can change)"
         yield f"metrics of f(D) that changed: {len(metrics)}{chance}"
         for metric in metrics[:SHOWN]:
-            before, after = (_metric(metric[side]) for side in ("before", "after"))
+            before, after = (metric_text(metric[side]) for side in ("before", "after"))
             yield printable(f"  {metric['metric']}: {before} before, {after} after")
         if len(metrics) > SHOWN:
             yield f"  and {len(metrics) - SHOWN:,} more (--json lists all)"
 
 
-def _metric(value: Any) -> str:
+def metric_text(value: Any) -> str:
     """A number with four digits; a text cut to what a line can bear."""
     if isinstance(value, float):
         return brief(value)
     return "not measured" if value is None else f"{value}"[:40]
 
 
-def _span(span: Plain) -> str:
+def span_text(span: Plain) -> str:
     lower, upper = span["lower"], span["upper"]
     return brief(lower) if lower == upper else f"{brief(lower)} to {brief(upper)}"

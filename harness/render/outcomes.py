@@ -43,6 +43,7 @@ class NamedOutcome:
     details: tuple[str, ...] = ()  # further lines, for whoever wants to know more
     describes: str = ""  # what the name stands for, whatever came of it
     seconds: float | None = None
+    explains: str = ""  # why that matters, or what to do where it failed
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def _outcome_of_result(report: Plain, result: Plain, name: str) -> NamedOutcome:
         location=_witness(report, verdict),
         details=(*_numbers(report, verdict), *(f"noticed: {note}" for note in report["notes"])),
         describes=f"how far a person's own rows move what {result['adversary']} infers about {result['secret']}",
+        explains="A person whose own rows move it far is told apart by the release; report.html shows how.",
     )
 
 

@@ -1,31 +1,20 @@
-"""A page that stands alone: headings, tables and figures in one HTML file that loads nothing and runs nothing."""
+"""A page about several audits: headings, paragraphs, tables and figures in the same file format as report.html."""
 
 from __future__ import annotations
 
-from harness.render.markup import Markup, element
+from collections.abc import Sequence
 
-STYLE = Markup(
-    "body{font:15px/1.5 system-ui,'DejaVu Sans',sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;"
-    "color-scheme:light dark}table{border-collapse:collapse;display:block;overflow-x:auto}"
-    "th,td{padding:.15rem .6rem;text-align:left;border-bottom:1px solid #8884;font-variant-numeric:tabular-nums}"
-    ".figure svg{max-width:100%;height:auto}"
-)
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+from harness.render.html.document import document
+from harness.render.html.parts import table
+from harness.render.markup import Markup, element
+from harness.render.text import cut
+
+LONGEST_CELL = 60  # characters
 
 
 def page(title: str, *body: object) -> str:
     """The text of an HTML file; what is not markup in `body` is escaped."""
-    head = element(
-        "head",
-        None,
-        element("meta", {"charset": "utf-8"}),
-        element("meta", {"http-equiv": "Content-Security-Policy", "content": POLICY}),
-        element("meta", {"name": "viewport", "content": "width=device-width"}),
-        element("title", None, title),
-        element("style", None, STYLE),
-    )
-    whole = element("html", {"lang": "en"}, head, element("body", None, element("h1", None, title), *body))
-    return f"<!DOCTYPE html>\n{whole}\n"
+    return document(title, element("main", None, element("h1", None, title), *body))
 
 
 def paragraph(text: object) -> Markup:
@@ -34,3 +23,9 @@ def paragraph(text: object) -> Markup:
 
 def heading(text: object) -> Markup:
     return element("h2", None, text)
+
+
+def page_table(caption: object, head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> Markup:
+    """A table whose first columns hold words, and the others numbers."""
+    shown = [[cut(cell, LONGEST_CELL) for cell in row] for row in rows]
+    return table(caption, head, shown, numbers=len(head) - words)

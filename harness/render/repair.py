@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.render.plain_page import heading, page, paragraph
+from harness.render.plain_page import heading, page, page_table, paragraph
 from harness.render.svg import Curve, axis_of, figure
-from harness.render.tables import html_table, text_table
+from harness.render.tables import text_table
 from harness.render.text import brief, counted, wrapped
 
 HEAD = ["round", "removed", "left", "verdict", "at least", "at most", "mean", "break the claim"]
@@ -15,6 +15,7 @@ WARNING = (
     "Removing people changes what f does to everybody else, so the largest distance need not fall (v1, footnote 12). "
     "The claim is about the people who are left; a release must be made of the data without the removed rows."
 )
+ROUNDS = "One row per round; “at least” and “at most” are limits of the largest distance over all persons."
 
 Plain = Mapping[str, Any]
 
@@ -61,6 +62,6 @@ def prune_page(prune: Plain, title: str = "Repair") -> str:
     )  # fmt: skip
     rows = ", ".join(map(str, prune["removed"])) or "none"
     return page(
-        title, *(paragraph(line) for line in [" ".join(_end(prune))]), html_table(HEAD, _rows(prune)),
+        title, *(paragraph(line) for line in [" ".join(_end(prune))]), page_table(ROUNDS, HEAD, _rows(prune)),
         heading("Largest and mean distance"), drawing, heading("Removed rows of the source"), paragraph(rows),
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """Outcomes as SARIF 2.1.0, which code hosts show as alerts. Knows named outcomes, nothing of audits.
 
 Every name is a rule; what failed is a result of kind `fail`, what proved nothing one of kind `open` (section 3.27.9).
-What passed is no result, because some readers show every result as an alert.
+What passed is no result, because some readers show every result as an alert. GitHub requires a full description and
+a help text of every rule, and a location of every result that it is to show.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ def sarif(outcomes: OutcomeList) -> str:
 
 
 def _rule(one: NamedOutcome) -> Plain:
-    described = {"shortDescription": {"text": _text(one.describes)}} if one.describes else {}
-    return {"id": printable(one.name), **described, "defaultConfiguration": {"level": one.severity}}
+    described = {name: {"text": _text(one.describes or one.name)} for name in ("shortDescription", "fullDescription")}
+    help_text = {"text": _text(one.explains or one.describes or one.name)}
+    level = {"level": one.severity}
+    return {"id": printable(one.name), **described, "help": help_text, "defaultConfiguration": level}
 
 
 def _result(number: int, one: NamedOutcome) -> Plain:

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from harness.render.audit_figures import cumulative_figure, privacy_utility_plane
 from harness.render.markup import Markup
-from harness.render.plain_page import heading, page, paragraph
-from harness.render.svg import Axis, Curve, Dots, Layer, axis_of, figure
-from harness.render.tables import html_table, text_table
+from harness.render.plain_page import heading, page, page_table, paragraph
+from harness.render.svg import Curve, axis_of, figure
+from harness.render.tables import text_table
 from harness.render.text import brief
 
 Plain = Mapping[str, Any]
 Distances = Mapping[str, Sequence[float]]  # of all persons, by cell
 MOST_CURVES = 12  # in one figure
+NUMBERS = 8  # columns of numbers at the end of the table
 
 
 def sweep_text(sweep: Plain) -> str:
@@ -40,7 +42,7 @@ def _table(sweep: Plain) -> tuple[list[str], list[list[str]]]:
 
 def _numbers(row: Plain) -> list[str]:
     if row["status"] == "failed":
-        return [f"failed ({row['error']})", *[""] * 8]
+        return [f"failed ({row['error']})", *[""] * NUMBERS]
     auc = row["membership_auc"]
     return [
         row["verdict"],
@@ -69,7 +71,9 @@ def sweep_page(sweep: Plain, distances: Distances, title: str = "Sweep") -> str:
     """The page of a sweep; `distances` of all persons are for the cumulative curves."""
     random = any(row["status"] == "finished" and not row["exact"] for row in sweep["cells"])
     noise = [paragraph(RANDOM)] if random else []
-    return page(title, paragraph(READING), *noise, html_table(*_table(sweep)), *sweep_figures(sweep, distances))
+    head, lines = _table(sweep)
+    cells = page_table("One row per cell of the sweep", head, lines, words=len(head) - NUMBERS)
+    return page(title, paragraph(READING), *noise, cells, *sweep_figures(sweep, distances))
 
 
 def sweep_figures(sweep: Plain, distances: Distances) -> list[Markup]:
@@ -151,38 +155,18 @@ def _wants_log(layers: Sequence[Curve]) -> bool:
 
 
 def _cumulative_curves(rows: Sequence[Plain], distances: Distances) -> Iterator[Markup]:
-    """Share of persons at or below each distance (v1 Figures 5 and 6, v2 Figures 2 and 4), a figure per series."""
+    """A figure per series."""
     for series in dict.fromkeys(row["series"] for row in rows):
         members = [row for row in rows if row["series"] == series and row["cell"] in distances][:MOST_CURVES]
-        numbers = [number for row in members for number in distances[row["cell"]]]
-        if not numbers:
-            continue
-        layers = [at_or_below(row["label"], distances[row["cell"]], shade) for shade, row in enumerate(members)]
-        yield heading(f"Share of persons at or below each distance: {series}")
-        yield figure(
-            f"Cumulative distances, {series}", "The share of persons whose distance is at most x",
-            axis_of("distance", numbers, log=True), Axis("share of persons", 0.0, 1.0, percent=True), *layers,
-        )  # fmt: skip
-
-
-def at_or_below(label: str, values: Sequence[float], shade: int) -> Curve:
-    """The cumulative distribution, one point per distinct value."""
-    distinct, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
-    return Curve(label, distinct.tolist(), (counts.cumsum() / max(counts.sum(), 1)).tolist(), shade)
+        if any(distances[row["cell"]] for row in members):
+            yield heading(f"Share of persons at or below each distance: {series}")
+            by_label = {row["label"]: distances[row["cell"]] for row in members}
+            yield cumulative_figure(f"Cumulative distances, {series}", by_label)
 
 
 def _plane(rows: Sequence[Plain]) -> Iterator[Markup]:
-    """Privacy against utility, where the reports measured how useful f(D) still is."""
-    known = [row for row in rows if _is_number(row["utility"])]
-    if not known:
-        return
-    layers: list[Layer] = [
-        Dots(series, [row["utility"] for row in members], [float(row["mean"]) for row in members], shade, names)
-        for shade, series in enumerate(dict.fromkeys(row["series"] for row in known))
-        for members in [[row for row in known if row["series"] == series]]
-        for names in [[row["label"] for row in members]]
-    ]
-    x = axis_of("precision kept (1 - normalized certainty penalty)", [row["utility"] for row in known])
-    y = axis_of("mean distance", [float(row["mean"]) for row in known])
-    yield heading("Privacy against utility")
-    yield figure("Privacy against utility", "Mean distance and utility of each cell", x, y, *layers)
+    series = dict.fromkeys(row["series"] for row in rows)
+    plane = privacy_utility_plane({name: [row for row in rows if row["series"] == name] for name in series})
+    if plane is not None:
+        yield heading("Privacy against utility")
+        yield plane

@@ -1,10 +1,9 @@
-"""Tables for a terminal and for a page, from rows of texts."""
+"""Tables for a terminal, from rows of texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from harness.render.markup import Markup, element
 from harness.render.text import printable
 
 Rows = Sequence[Sequence[str]]
@@ -27,15 +26,3 @@ def text_table(head: Sequence[str], rows: Rows) -> str:
 def _is_number(cells: Sequence[Sequence[str]], column: int) -> bool:
     """Whether a column holds numbers, or nothing, below its head."""
     return all(not row[column] or row[column][:1] in "-.0123456789" for row in cells[1:])
-
-
-def html_table(
-    head: Sequence[str], rows: Sequence[Sequence[object]], attributes: Mapping[str, str] | None = None
-) -> Markup:
-    """The same as an element of a page; cells are escaped."""
-    return element(
-        "table",
-        attributes,
-        element("thead", None, element("tr", None, *(element("th", None, cell) for cell in head))),
-        element("tbody", None, *(element("tr", None, *(element("td", None, cell) for cell in row)) for row in rows)),
-    )

@@ -152,6 +152,10 @@ def test_the_command_compares_folders_and_says_what_it_found(
     assert [one["overall"] for one in several["comparisons"]] == ["worse", "same"]
     assert main(["compare", folders[0]]) == 2
     assert main(["compare", folders[0], str(tmp_path / "nothing")]) == 2
+    (tmp_path / "k5" / "report.json").unlink()
+    capsys.readouterr()
+    assert main(["compare", *folders]) == 2
+    assert "k5: this audit is not finished; run it to its end, then compare" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -54,6 +54,29 @@ def test_a_key_alone_is_enough_where_one_section_has_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "place", "option"),
+    [
+        ("k", "oracle", "k"), ("l", "oracle", "l"), ("t", "oracle", "t"), ("noise_epsilon", "oracle", "noise_epsilon"),
+        ("encoding", "inference", "encoder"), ("distance", "inference", "distance"), ("seed", "run", "seed"),
+    ],
+)  # fmt: skip
+def test_the_parameters_of_the_papers_have_short_names(tmp_path: Path, key: str, place: str, option: str) -> None:
+    written = {"encoding": '["tf-tf", "scaling-hot"]', "distance": '["sum", "half"]'}.get(key, "[1, 2]")
+    found = cells(tmp_path, f"[sweep]\n{key} = {written}\n")
+    settings = [cell.content[place].get("options", cell.content[place]) for cell in found]
+    assert [each[option] for each in settings] == values(found, key)
+
+
+def test_columns_are_chosen_by_their_names_among_those_that_are_declared(tmp_path: Path) -> None:
+    base = BASE.replace('{ age = "number" }', '{ age = "number", sex = "category", zip = { kind = "category" } }')
+    found = cells(tmp_path, '[sweep]\ncolumns = ["age", ["sex", "zip"]]\n', base)
+    assert [cell.content["data"]["quasi"] for cell in found] == [
+        {"age": "number"},
+        {"sex": "category", "zip": {"kind": "category"}},
+    ]
+
+
+@pytest.mark.parametrize(
     ("written", "expected"),
     [
         ("{ from = 1, to = 7 }", [1, 2, 3, 4, 5, 6, 7]),
@@ -93,7 +116,10 @@ def test_a_cell_keeps_its_folder_when_values_are_added_or_other_workers_do_the_w
         ("[sweep]\nclaim.epsilom = [1]\n", "did you mean 'epsilon'"),
         ("[sweep]\nclaims.epsilon = [1]\n", "did you mean 'claim'"),
         ("[sweep]\nepsilom = [1]\n", "did you mean 'epsilon'"),
-        ("[sweep]\nk = [1]\n", 'an option of the oracle is written "oracle.options.k"'),
+        ("[sweep]\nstrength = [1]\n", 'an option of the oracle is written "oracle.options.strength"'),
+        ("[sweep]\nk = [1]\noracle.k = [2]\n", "varied twice"),
+        ('[sweep]\ncolumns = [["age"], ["aeg"]]\n', "no quasi-identifier 'aeg' is declared; did you mean 'age'"),
+        ("[sweep]\ncolumns = [1]\n", "columns are names of"),
         ('[sweep]\nmode = "gird"\noracle.k = [1]\n', "did you mean 'grid'"),
         ('[sweep]\nmode = "grid"\n', "no key is varied"),
         ("[sweep]\nclaim.epsilon = []\n", "has no values"),

@@ -181,16 +181,16 @@ def test_a_mistake_in_any_cell_is_refused_before_the_first_question(folder: Path
 @pytest.fixture
 def killed(folder: Path) -> Iterator[Path]:
     """A sweep of two cells that was killed in its first, after some persons."""
-    write_pausing_audit(folder, 60)
+    write_pausing_audit(folder, 30)
     sweep(
         folder,
         "[sweep]\nclaim.epsilon = [0.1, 0.2]\n",
         AUDIT.format(workers=1).replace("epsilon = 0.1", "epsilon = 1.0"),
     )
-    allow_answers(folder, 45)
+    allow_answers(folder, 22)
     running = start_harness("sweep", "sweep.toml", "--out", "cut", cwd=folder)
     try:
-        wait_until(lambda: len(asked(folder)) > 45)  # this question is never answered
+        wait_until(lambda: len(asked(folder)) > 22)  # this question is never answered
         os.kill(running.pid, signal.SIGKILL)
         yield folder
     finally:

@@ -7,6 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from harness.analysis.compare import compare_reports
+from harness.analysis.compared_audit import compared_audit
+from harness.auditing.confidential import OF_A_PERSON
+from harness.render.comparison_page import comparison_page
+from harness.report import Report
+from harness.vocabulary.persons import RowNames
 from tests.small_audits import audit, table
 
 Plain = dict[str, Any]
@@ -62,13 +68,23 @@ def report(name: str) -> Plain:
     return complete
 
 
-def with_findings(plain: Plain, count: int) -> Plain:
+def comparison(names: tuple[str, ...], *plains: Plain) -> str:
+    """The page that compares audits, each of later ones with the first."""
+    first, *others = reports = [Report(plain) for plain in plains]
+    compared = [compare_reports(first, later) for later in others]
+    audits = [compared_audit(name, one) for name, one in zip(names, reports, strict=True)]
+    return comparison_page(compared, audits, RowNames(**plains[0]["plan"]["data"]["source"]))
+
+
+LARGE, QUANTILES = 20_000, 1_001  # findings above which a report lists quantiles and the worst thousand
+
+
+def with_findings(plain: Plain, count: int, seed: int = 0) -> Plain:
     """The same report about so many persons, with invented distances."""
     first = plain["findings"][0]
-    distances = np.minimum(2.0, 10 ** np.random.default_rng(0).normal(-2.2, 0.6, count)).tolist()
+    distances = np.minimum(2.0, 10 ** np.random.default_rng(seed).normal(-2.2, 0.6, count)).tolist()
     keys = dict.fromkeys(("distance", "lower", "upper", "own_upper"), 0.0)
-    read = ("adversary", "secret", "failure")  # all that a page reads of a finding without vectors
-    few = {**{key: first[key] for key in read}, "present": None}
+    few = {**first, **dict.fromkeys(OF_A_PERSON)}
     findings = [
         {
             **(first if person < 100 else few),
@@ -84,7 +100,14 @@ def with_findings(plain: Plain, count: int) -> Plain:
         "covering": [5.0 + person % 90 for person in range(1000)],
         "rarest": [7] * 1000,
     }
-    return {**plain, "findings": findings, "class_sizes": sizes}
+    if count <= LARGE:
+        return {**plain, "findings": findings, "class_sizes": sizes}
+    (result,) = plain["results"]
+    places = np.linspace(0, count - 1, QUANTILES).astype(int)
+    quantiles = dict.fromkeys(("distance", "lower", "upper"), np.sort(distances)[places].tolist())
+    worst = sorted(findings, key=lambda finding: -finding["distance"])[:1000]
+    results = [{**result, "quantiles": quantiles, "verdict": {**result["verdict"], "examined": count}}]
+    return {**plain, "findings": worst, "class_sizes": sizes, "results": results}
 
 
 def hostile(plain: Plain, text: str = HOSTILE) -> Plain:

@@ -11,13 +11,27 @@ from typing import Any
 import pytest
 
 from harness.render.html import page
+from harness.render.repair import prune_page
+from harness.render.sweep import sweep_page
 from harness.render.text import printable
+from tests.analysis.test_sweep_page import row
 from tests.render.browser import STRICT, needs_browser, running, served
-from tests.render.reports import ENDLESS, HOSTILE, hostile, identity, report, with_findings
+from tests.render.reports import ENDLESS, HOSTILE, comparison, hostile, identity, report, with_findings
 from tests.small_audits import audit
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
+SWEEP = {"cells": [row(f"k={k}", k, mean=1 / k, utility=1 - k / 10) for k in (2, 5, 7)]}
+DISTANCES = {f"k={k}": [0.0, 0.1 / k, 1 / k] for k in (2, 5, 7)}
+ROUND = {"round": 0, "removed_so_far": 0, "persons": 9, "verdict": "violated", "at_least": 0.4, "at_most": 0.4}
+REPAIR = {
+    "rounds": [
+        {**ROUND, "mean": 0.1, "breaking_the_claim": 2},
+        {**ROUND, "round": 1, "removed_so_far": 2, "mean": 0.05, "breaking_the_claim": 1},
+    ],
+    "best_round": 0, "outcome": "violated", "stopped": "the budget is spent", "removed": [3, 4], "rose": [],
+    "holds": False,
+}  # fmt: skip
 PAGES: dict[str, Callable[[], str]] = {
     "violated": lambda: page(report("violated")),
     "holds": lambda: page(report("holds")),
@@ -27,6 +41,15 @@ PAGES: dict[str, Callable[[], str]] = {
     "hostile": lambda: page(hostile(report("panel"))),
     "endless": lambda: page(hostile(report("panel"), ENDLESS)),
     "many": lambda: page(with_findings(report("violated"), 10_000)),
+    "comparison": lambda: comparison(("a", "b", "c"), report("violated"), report("holds"), report("violated")),
+    "comparison-random": lambda: comparison(("a", "b"), report("randomized"), report("randomized")),
+    "comparison-panel": lambda: comparison(("a", "b"), report("panel"), report("panel")),
+    "comparison-hostile": lambda: comparison((HOSTILE, ENDLESS), hostile(report("panel")), hostile(report("panel"))),
+    "comparison-many": lambda: comparison(
+        ("a", "b"), with_findings(report("violated"), 10_000), with_findings(report("violated"), 10_000, 1)
+    ),
+    "sweep": lambda: sweep_page(SWEEP, DISTANCES, "Sweep sweep.toml"),
+    "repair": lambda: prune_page(REPAIR),
 }
 
 
@@ -97,32 +120,38 @@ def test_a_page_opens_without_complaint_request_scrolling_sideways_or_barrier(
         assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in violations] == []
 
 
-def test_hostile_names_are_shown_as_text_and_run_nothing(browser: Any, folder: Path) -> None:
-    with Opened(browser, (folder / "hostile.html").as_uri()) as opened:
+@pytest.mark.parametrize("name", ["hostile", "comparison-hostile"])
+def test_hostile_names_are_shown_as_text_and_run_nothing(browser: Any, folder: Path, name: str) -> None:
+    with Opened(browser, (folder / f"{name}.html").as_uri()) as opened:
         assert "owned" not in opened.page.title().split(":")[0]
         assert opened.page.evaluate("document.querySelectorAll('img, iframe, object, main script').length") == 0
         assert printable(HOSTILE) in opened.page.inner_text("main")
 
 
-def test_without_scripts_everything_is_there(browser: Any, folder: Path) -> None:
-    address = (folder / "panel.html").as_uri()
+@pytest.mark.parametrize("name", ["panel", "comparison", "sweep"])
+def test_without_scripts_everything_is_there(browser: Any, folder: Path, name: str) -> None:
+    address = (folder / f"{name}.html").as_uri()
     with Opened(browser, address) as with_scripts, Opened(browser, address, java_script_enabled=False) as without:
         assert without.page.locator("main").inner_text() == with_scripts.page.locator("main").inner_text()
-        assert visible(without, ".figure svg") == visible(with_scripts, ".figure svg") > 5
+        assert visible(without, ".figure svg") == visible(with_scripts, ".figure svg") >= 5
 
 
-def test_under_a_strict_policy_text_and_colours_of_figures_stay(browser: Any, folder: Path) -> None:
+@pytest.mark.parametrize(("name", "word"), [("panel", "VIOLATED"), ("comparison", "BETTER"), ("sweep", "holds")])
+def test_under_a_strict_policy_text_and_colours_of_figures_stay(
+    browser: Any, folder: Path, name: str, word: str
+) -> None:
     with (
         served(folder, STRICT) as root,
-        Opened(browser, f"{root}/panel.html", viewport={"width": 1400, "height": 900}) as strict,
+        Opened(browser, f"{root}/{name}.html", viewport={"width": 1400, "height": 900}) as strict,
     ):
-        assert "VIOLATED" in strict.page.locator("main").inner_text()
+        assert word in strict.page.locator("main").inner_text()
         assert visible(strict, "div.narrow svg") == 0  # one of the two drawings
         fills = strict.page.evaluate(
-            "[...document.querySelectorAll('.figure path, .figure rect')].map(shape => getComputedStyle(shape).fill)"
+            "[...document.querySelectorAll('.figure path, .figure rect')].flatMap(shape =>"
+            " [getComputedStyle(shape).fill, getComputedStyle(shape).stroke])"
         )
-        assert "rgb(0, 0, 0)" not in fills
         assert "rgb(15, 108, 189)" in fills
+        assert set(fills[::2]).isdisjoint({"rgb(0, 0, 0)"})
 
 
 def test_tables_are_sorted_by_their_numbers(browser: Any, folder: Path) -> None:
@@ -138,6 +167,13 @@ def test_tables_are_sorted_by_their_numbers(browser: Any, folder: Path) -> None:
             ]
             assert values == sorted(values, reverse=descending)
             assert len(values) == 3
+
+
+def test_numbers_that_are_written_as_text_are_sorted_as_numbers(browser: Any, folder: Path) -> None:
+    with Opened(browser, (folder / "sweep.html").as_uri()) as opened:
+        table = opened.page.locator("table")
+        table.locator("th button", has_text="mean").click()
+        assert table.locator("tbody tr td:nth-child(5)").all_inner_texts() == ["0.5", "0.2", "0.1429"]
 
 
 def test_what_is_pointed_at_says_its_numbers(browser: Any, folder: Path) -> None:
@@ -175,8 +211,10 @@ def test_the_test_report_is_printed_with_its_id_and_the_number_of_the_page_on_ev
     assert "<script>document.title='owned'</script>" in whole  # stated by an auditor: text, on paper too
 
 
-def test_ten_thousand_records_open_quickly(browser: Any, folder: Path) -> None:
-    with Opened(browser, (folder / "many.html").as_uri()) as opened:
+@pytest.mark.parametrize("name", ["many", "comparison-many"])
+def test_ten_thousand_records_open_quickly(browser: Any, folder: Path, name: str) -> None:
+    assert (folder / f"{name}.html").stat().st_size < 1_000_000
+    with Opened(browser, (folder / f"{name}.html").as_uri()) as opened:
         timing = opened.page.evaluate("performance.getEntriesByType('navigation')[0].domInteractive")
         assert timing < 5_000  # about 200 ms on a quiet machine
         assert opened.page.evaluate("document.querySelectorAll('*').length") < 5_000

@@ -1,6 +1,7 @@
 """report.html: every number is report.json's, nothing of a person or a vendor unasked, one small file."""
 
 import base64
+import copy
 import hashlib
 import json
 import re
@@ -236,11 +237,29 @@ def test_the_run_is_described_where_it_is_known() -> None:
 
 
 def test_metrics_of_the_release_are_shown_where_the_report_has_them() -> None:
-    plain = {**report("violated"), "release": {"class_size": {"smallest": 3, "mean": 4.25}, "suppressed": None}}
-    text = Parsed(page(plain)).text
-    assert "What the release itself shows" in text
-    assert "class size" in text
-    assert "4.25" in text
+    plain = report("violated")
+    (secret,) = plain["release"]["secrets"]
+    section = page(plain).split('id="release-heading"')[1].split("</section>")[0]
+    text = Parsed(section).text
+    assert f"How varied {secret} is in a class" in text
+    assert 'data-at="/release/k"' in section
+    for column in plain["release"]["columns"]:
+        assert f'data-at="/release/columns/{column}/lost_leaves"' in section
+        assert f'data-at="/release/secrets/{secret}/discrimination_rate/by/{column}"' in section
+
+
+def test_what_was_not_measured_of_the_release_is_said_or_left_out() -> None:
+    plain = copy.deepcopy(report("violated"))
+    release = plain["release"]
+    release["outside"] = None
+    for losses in release["columns"].values():
+        losses["lost_leaves"] = None
+    for secret in release["secrets"].values():
+        secret["l"] = None
+    text = Parsed(page(plain).split('id="release-heading"')[1].split("</section>")[0]).text
+    assert "not measured" in text
+    assert "do not cover their own value" not in text
+    assert "distinct ℓ" not in text
 
 
 def test_an_interrupted_audit_has_no_verdict() -> None:

@@ -50,9 +50,11 @@ SARIF: dict[str, Any] = {
                                         "uniqueItems": True,
                                         "items": {
                                             "type": "object",
-                                            "required": ["id"],
+                                            "required": ["id", "fullDescription", "help"],  # the last two by GitHub
                                             "properties": {
                                                 "shortDescription": {"type": "object", "required": ["text"]},
+                                                "fullDescription": {"type": "object", "required": ["text"]},
+                                                "help": {"type": "object", "required": ["text"]},
                                                 "defaultConfiguration": {
                                                     "properties": {
                                                         "level": {"enum": ["none", "note", "warning", "error"]}
@@ -118,7 +120,7 @@ def outcomes(text: str = "fine", *results: str) -> OutcomeList:
     kinds: Any = results or ("passed", "failed", "inconclusive", "skipped")
     place = Location(f"{text}.csv", 3)
     listed = tuple(
-        NamedOutcome(f"{kind}/{text}", kind, text, "error", place, (text, text), text, 0.5) for kind in kinds
+        NamedOutcome(f"{kind}/{text}", kind, text, "error", place, (text, text), text, 0.5, text) for kind in kinds
     )
     return OutcomeList(f"suite {text}", listed, {"oracle": text})
 

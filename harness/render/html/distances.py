@@ -1,6 +1,6 @@
 """The distances of everybody, as one adversary and secret showed them: cumulative curve, histogram, (ε, δ) curve.
 
-Above 20,000 findings the figures are drawn from quantiles.
+Figures of a large audit, whose report does not list all findings, are drawn from quantiles.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from harness.render import Plain
 from harness.render.html.parts import Section, Source, named, p
 from harness.render.html.terms import term
 from harness.render.markup import Markup, element, joined
 from harness.render.svg import Axis, Bars, Curve, Mark, axis_of, cumulative, figure
 
-EACH = 20_000  # findings up to which every one is drawn
-QUANTILES = 1_001
 PER_DECADE = 4  # bars of the histogram
 MOST_FIGURES = 3  # adversaries and secrets with figures of their own
 
@@ -49,13 +46,16 @@ def worst_first(source: Source) -> list[int]:
     return sorted(range(len(results)), key=rank)
 
 
-def numbers_of(findings: list[Plain], name: str) -> Floats:
+def is_large(source: Source, place: int) -> bool:
+    """Whether the report lists quantiles and the worst findings of this result instead of all."""
+    return "quantiles" in source.report["results"][place]
+
+
+def numbers_of(source: Source, place: int, name: str) -> Floats:
     """One number of every finding; where there are many, their quantiles."""
-    values = np.array([float(finding[name]) for finding in findings])
-    if len(values) <= EACH:
-        return values
-    finite = np.where(np.isinf(values), np.finfo(float).max, values)  # quantiles lie between two of them
-    return np.quantile(finite, np.linspace(0, 1, QUANTILES), method="inverted_cdf")
+    if is_large(source, place):
+        return np.array([float(number) for number in source.report["results"][place]["quantiles"][name]])
+    return np.array([float(finding[name]) for finding in source.findings[place]])
 
 
 def _result(source: Source, place: int, *, alone: bool) -> Markup:
@@ -97,23 +97,24 @@ def _claimed(source: Source) -> tuple[float, Mark]:
 
 
 def _cumulative(source: Source, place: int) -> Markup:
-    findings, exact = source.findings[place], source.report["results"][place]["exact"]
+    result = source.report["results"][place]
+    exact, many = result["exact"], result["verdict"]["examined"]
     epsilon, mark = _claimed(source)
-    lower = numbers_of(findings, "lower")
+    lower = numbers_of(source, place, "lower")
     if exact:
         curves = [cumulative(f"{source.unit}s", lower.tolist())]
     else:
-        upper = numbers_of(findings, "upper")
+        upper = numbers_of(source, place, "upper")
         curves = [
             cumulative("proven (lower limits)", lower.tolist()),
             cumulative("possible (upper limits)", upper.tolist(), 1),
         ]
     values = [value for curve in curves for value in curve.x]
     axis = axis_of("distance (logarithmic)", values, log=True, at_least=[epsilon / 10, 2 * epsilon])
-    still = int((lower <= 0).sum()) if len(findings) <= EACH else None
-    below = (
-        f" {still:,} of {len(findings):,} do not move it at all and stand at the left end." if still and exact else ""
-    )
+    large = is_large(source, place)
+    still = None if large else int((lower <= 0).sum())
+    below = f" {still:,} of {len(lower):,} do not move it at all and stand at the left end." if still and exact else ""
+    below += f" Drawn from {len(lower):,} quantiles of {many:,} {source.unit}s." if large else ""
     caption = f"Share of {source.unit}s at or above each distance.{below}"
     return _figure("Cumulative curve of distances", caption, axis, SHARE, *curves, mark)
 
@@ -124,17 +125,20 @@ def _figure(heading: str, caption: str, x: Axis, y: Axis, *layers: Curve | Bars 
 
 
 def _histogram(source: Source, place: int) -> Markup:
-    findings, exact = source.findings[place], source.report["results"][place]["exact"]
+    result = source.report["results"][place]
+    exact = result["exact"]
     epsilon, mark = _claimed(source)
-    values = np.array([float(finding["lower"]) for finding in findings])
+    values = numbers_of(source, place, "lower")
+    each = (result["verdict"]["examined"] - result["failures"]) / len(values)  # persons that a number stands for
     moving = values[(values > 0) & np.isfinite(values)]
     axis = axis_of("distance (logarithmic)", moving, log=True, at_least=[epsilon / 10, 2 * epsilon])
     steps = math.ceil(PER_DECADE * math.log10(axis.high / axis.low) - 1e-9)
     edges = np.append(axis.low * 10.0 ** (np.arange(steps) / PER_DECADE), axis.high)
-    counts = np.histogram(np.maximum(moving, axis.low), edges)[0]
+    counts = np.round(each * np.histogram(np.maximum(moving, axis.low), edges)[0]).astype(int)
     what = "distance" if exact else "proven distance (lower limit)"
-    rest = len(values) - len(moving)
-    still = f"; {rest:,} more {'does' if rest == 1 else 'do'} not move it" if rest else ""
+    rest = round(each * (len(values) - len(moving)))
+    about = "about " if is_large(source, place) else ""
+    still = f"; {about}{rest:,} more {'does' if rest == 1 else 'do'} not move it" if rest else ""
     caption = f"Number of {source.unit}s by {what}{still}" + (", as far as is proven." if rest and not exact else ".")
     bars = Bars(f"{source.unit}s", edges.tolist(), counts.tolist())
     return _figure(

@@ -2,7 +2,10 @@
 const value = (row, column) => {
   const cell = row.cells[column];
   const number = cell.querySelector("data");
-  return number ? parseFloat(number.value) : cell.textContent;
+  if (number) return parseFloat(number.value);
+  if (!cell.classList.contains("number")) return cell.textContent;
+  const shown = parseFloat(cell.textContent.replaceAll(",", ""));
+  return Number.isNaN(shown) ? -Infinity : shown;
 };
 const compare = (one, other) =>
   typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other));

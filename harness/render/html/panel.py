@@ -42,7 +42,7 @@ def _curves(source: Source) -> Markup:
     results = source.report["results"]
     curves = [
         cumulative(f"{results[place]['adversary']}, {results[place]['secret']}"[:70],
-                   numbers_of(source.findings[place], "lower").tolist(), shade)
+                   numbers_of(source, place, "lower").tolist(), shade)
         for shade, place in enumerate(places)
     ]  # fmt: skip
     epsilon = source.report["plan"]["claim"]["epsilon"]

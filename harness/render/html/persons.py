@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from harness.render import Plain
-from harness.render.html.distances import EACH
+from harness.render.html.distances import is_large
 from harness.render.html.parts import Section, Source, cut, named, p, table
 from harness.render.html.terms import term
 from harness.render.markup import Markup, element, joined
@@ -92,7 +92,7 @@ def _labels(source: Source, finding: Plain) -> list[str]:
 def _crowds(source: Source, place: int) -> Iterator[Markup]:
     """Distance against the number of released rows that cover a person, and against her rarest value."""
     sizes = source.report.get("class_sizes")
-    if sizes is None or len(source.findings[place]) > EACH:
+    if sizes is None or is_large(source, place):
         return
     distances = {finding["person"]: float(finding["lower"]) for finding in source.findings[place]}
     known = [position for position, person in enumerate(sizes["persons"]) if person in distances]

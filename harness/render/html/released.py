@@ -1,63 +1,113 @@
-"""The metrics of f(D) itself, where report.json has them: one line for each number, in words."""
+"""The metrics of f(D) itself, where report.json has them: classes, secrets and columns, a table for each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.render.html.parts import Section, Source, facts, named, p
-from harness.render.markup import joined
+from harness.render.html.parts import Section, Source, named, p, table
+from harness.render.markup import Markup, joined
 
-MOST_LINES = 40
-WORDS = {  # of keys that say too little by themselves
+MOST_ROWS = 40
+CLASSES = {  # the metrics of the whole release, and what each says
+    "rows": "rows of the release",
+    "classes": "classes: groups of rows with equal quasi-identifiers",
     "k": "k: rows in the smallest class",
-    "c_avg": "average class size, divided by k",
+    "average_class_size": "rows in a class on average",
+    "c_avg": "the same, divided by k",
     "discernibility": "discernibility: sum of squared class sizes",
     "suppressed": "suppressed rows",
     "suppressed_cells": "share of suppressed cells",
-    "l": "ℓ",
-    "recursive_c": "recursive: smallest c for ℓ =",
-    "equal": "equal ground distance",
-    "ordered": "ordered values",
-    "hierarchical": "hierarchy",
-    "release": "against the release",
-    "original": "against the data",
-    "outside": "outside their own cells",
+    "mean_lost_leaves": "lost leaves of a cell on average (0: nothing is lost, 1: all)",
+    "mean_normalized_certainty_penalty": "normalized certainty penalty of a cell on average (0 to 1)",
 }
-ELSEWHERE = ("l", "t")  # the worst of what stands under `secrets`
+OUTSIDE = {"cells": "share of cells that do not cover their own value", "rows": "share of rows with such a cell"}
+DIVERSITY = {
+    "distinct": "distinct ℓ: different values in the worst class",
+    "entropy": "entropy ℓ: exp of the entropy of the worst class",
+    "probability": "probability ℓ: 1 / largest share of a value in a class",
+}
+GROUNDS = {"equal": "all values equally far apart", "ordered": "ordered values", "hierarchical": "a hierarchy"}
+SIDES = {"release": "the release", "original": "the data"}
+LOSSES = {"lost_leaves": "lost leaves", "normalized_certainty_penalty": "certainty penalty"}
+
+Path = tuple[str | int, ...]
 
 
 def released(source: Source) -> Section | None:
     """What the release itself shows, independent of any adversary."""
-    if not source.report.get("release"):
+    release = source.report.get("release")
+    if not release:
         return None
     about = p("Numbers of f(D) itself; no verdict rests on them.", name="small")
-    paths = [path for path in _numbers(source.report["release"], ("release",)) if path[1] not in ELSEWHERE]
-    lines = facts((_in_words(path), _shown(source, path)) for path in paths[:MOST_LINES])
-    more = [p(f"and {len(paths) - MOST_LINES} more in report.json", name="small")] if len(paths) > MOST_LINES else []
-    return Section("release", "What the release itself shows", joined([about, lines, *more]))
-
-
-def _numbers(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    """The place of every number."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _numbers(inner, (*path, key))
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield path
-
-
-def _in_words(path: tuple[str | int, ...]) -> Any:
-    """Names from the outside in; those of columns as they are."""
-    words = [
-        str(key) if path[place - 1] in ("secrets", "columns") else _word(str(key)) for place, key in enumerate(path)
+    tables = [
+        _lines(source, "Classes and losses", _of_classes(release)),
+        *(
+            _lines(source, named(f"How varied {secret} is in a class"), _of_secret(secret))
+            for secret in release["secrets"]
+        ),
+        _of_columns(source, release),
     ]
-    return named(", ".join(word for word in words[1:] if word not in ("secrets", "columns")))
+    return Section("release", "What the release itself shows", joined([about, *tables]))
 
 
-def _word(key: str) -> str:
-    return WORDS.get(key, key.replace("_", " "))
+def _lines(source: Source, caption: object, lines: Iterator[tuple[object, Path]]) -> Markup:
+    """A table of names and numbers; what was not measured is left out."""
+    rows = [(name, _shown(source, path)) for name, path in lines if _is_number(source, path)]
+    return table(caption, ("metric", "number"), rows, numbers=1)
 
 
-def _shown(source: Source, path: tuple[str | int, ...]) -> Any:
-    return source.number(*path) if isinstance(source.at(*path), float) else source.count(*path)
+def _of_classes(release: Mapping[str, Any]) -> Iterator[tuple[object, Path]]:
+    for key, words in CLASSES.items():
+        yield words, ("release", key)
+    if release.get("outside") is not None:
+        for key, words in OUTSIDE.items():
+            yield words, ("release", "outside", key)
+
+
+def _of_secret(secret: str) -> Iterator[tuple[object, Path]]:
+    here: Path = ("release", "secrets", secret)
+    for key, words in DIVERSITY.items():
+        yield words, (*here, "l", key)
+    yield "recursive (c, 2): c must be larger than this", (*here, "l", "recursive_c", "2")
+    for ground, words in GROUNDS.items():
+        for side, against in SIDES.items():
+            yield f"t: largest distance of a class from {against} ({words})", (*here, "t", ground, side)
+    yield "discrimination rate of all quasi-identifiers together", (*here, "discrimination_rate", "all")
+
+
+def _of_columns(source: Source, release: Mapping[str, Any]) -> Markup:
+    """What each quasi-identifier lost, and how much it tells of each secret."""
+    secrets = [name for name, found in release["secrets"].items() if found["discrimination_rate"]["by"]]
+    headings = ["quasi-identifier", *LOSSES.values(), *(named(f"discrimination rate of {name}") for name in secrets)]
+    columns = list(release["columns"])
+    rows = [[named(name), *_of_column(source, name, secrets)] for name in columns[:MOST_ROWS]]
+    more = len(columns) - MOST_ROWS
+    caption = "Columns" + (f" (and {more} more in report.json)" if more > 0 else "")
+    return table(caption, headings, rows, numbers=len(headings) - 1)
+
+
+def _of_column(source: Source, name: str, secrets: Sequence[str]) -> Iterator[object]:
+    for key in LOSSES:
+        yield _shown(source, ("release", "columns", name, key))
+    for secret in secrets:
+        yield _shown(source, ("release", "secrets", secret, "discrimination_rate", "by", name))
+
+
+def _is_number(source: Source, path: Path) -> bool:
+    value = _at(source, path)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _at(source: Source, path: Path) -> Any:
+    """The leaf at a place; None where something on the way to it was not measured."""
+    found: Any = source.report
+    for step in path:
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found
+
+
+def _shown(source: Source, path: Path) -> object:
+    if not _is_number(source, path):
+        return "not measured"
+    return source.number(*path) if isinstance(_at(source, path), float) else source.count(*path)
