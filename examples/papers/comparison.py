@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,14 +14,16 @@ from typing import Any
 import pandas as pd
 from encoding_study import EncodingResult
 from printed import ENCODINGS, FIGURES, LARGEST, MINUTES, RECORDS, REPAIRED, SHARES, TABLES
+from representation_study import REPRESENTATIONS, RepresentationResult
 from studies import ADULT_QUASI, INTERNET_V2
 
-from harness.render.markup import Markup, element
-from harness.render.plain_page import heading, page, paragraph
+from harness.render.markup import Markup
+from harness.render.plain_page import heading, page, page_table, paragraph
 from harness.render.svg import Curve, axis_of, figure
 from harness.render.sweep import sweep_figures
-from harness.render.tables import html_table
 
+WIDE = re.compile(r'<div class="wide">(<svg.*?</svg>)</div>', re.DOTALL)  # the drawing for wide screens
+HINT = re.compile(r'<rect class="hint".*?</rect>', re.DOTALL)
 Rows = list[list[str]]
 Study = tuple[Mapping[str, Any], Mapping[str, Sequence[float]]]  # sweep.json, and distances by cell
 COLUMNS = {"adult": [*ADULT_QUASI, "occupation"], "internet": [*INTERNET_V2, "household_income"]}
@@ -32,6 +36,7 @@ class Papers:
     results: Mapping[str, Study]
     repairs: Mapping[str, Any]  # prune.json by what was repaired
     encodings: Mapping[str, Sequence[EncodingResult]]  # by data set
+    representations: Sequence[RepresentationResult]  # of Adult
     data: Path
     out: Path  # folders of the sweeps, by name
 
@@ -40,13 +45,14 @@ def papers_page(papers: Papers) -> str:
     """All tables and figures as an HTML page."""
     body: list[Markup] = [heading("Tables")]
     for title, head, rows in tables(papers):
-        body += [element("h3", None, title), html_table(head, rows)]
+        body.append(page_table(title, head, rows))
     body.append(heading("What agrees and what does not"))
     body += [paragraph(f"{'agrees' if true else 'does not agree'}: {text}") for text, true in findings(papers)]
     for name, (plain, distances) in papers.results.items():
-        body += [heading(f"{name}: {FIGURES[name]}"), *sweep_figures(plain, distances)]
+        body += [heading(f"{name}: {FIGURES[name]}"), *_beside_printed(name, plain), *sweep_figures(plain, distances)]
     for name, encodings in papers.encodings.items():
         body += [heading(f"{name}: v1 Figures 8 to 10"), *_encoding_figures(name, encodings)]
+    body += _representation_figures(papers.representations)
     return page("Differential Inference Testing: both papers run again", *body)
 
 
@@ -83,6 +89,38 @@ def tables(papers: Papers) -> Iterator[tuple[str, list[str], Rows]]:
     head = ["", "encoding", "accuracy", "printed", "features", "printed", "ms a model", "printed minutes"]
     for name, encodings in papers.encodings.items():
         yield f"{name}, 24 encodings (v1 Figures 8 to 10)", head, [_encoding(name, one) for one in encodings]
+    for (k, learnt), points in _by_learnt(papers.representations).items():
+        title = f"AUC of a network that learnt from k = {k}, {learnt} (Viton et al. Figure {3 if k == 1 else 4})"
+        yield title, ["k", *REPRESENTATIONS], _represented(points)
+
+
+def _by_learnt(found: Sequence[RepresentationResult]) -> dict[tuple[int, str], list[RepresentationResult]]:
+    """The points of each figure: what the networks learnt from."""
+    return {key: [one for one in found if (one.learnt_k, one.learnt) == key]
+            for key in dict.fromkeys((one.learnt_k, one.learnt) for one in found)}  # fmt: skip
+
+
+def _represented(points: Sequence[RepresentationResult]) -> Rows:
+    """A line for each k: the score of each representation that is tested."""
+    return [
+        [str(k), *(f"{one.auc:.3f} ± {one.deviation:.3f}"
+                   for name in REPRESENTATIONS for one in points if (one.k, one.tested) == (k, name))]
+        for k in dict.fromkeys(one.k for one in points)
+    ]  # fmt: skip
+
+
+def _representation_figures(found: Sequence[RepresentationResult]) -> Iterator[Markup]:
+    """AUC against k, a curve for each representation that is tested."""
+    for (k, learnt), points in _by_learnt(found).items():
+        title = f"Viton et al. Figure {3 if k == 1 else 4}: learnt from k = {k}, {learnt}"
+        curves = [
+            Curve(name, [float(one.k) for one in points if one.tested == name],
+                  [one.auc for one in points if one.tested == name], shade)
+            for shade, name in enumerate(REPRESENTATIONS)
+        ]  # fmt: skip
+        x = axis_of("k (logarithmic)", [float(one.k) for one in points], log=True)
+        yield heading(title)
+        yield figure(title, "Area under the ROC curve", x, axis_of("AUC", [one.auc for one in points]), *curves)
 
 
 def _records(data: Path) -> Iterator[list[str]]:
@@ -138,6 +176,30 @@ def _encoding(name: str, one: EncodingResult) -> list[str]:
     ]  # fmt: skip
 
 
+def _beside_printed(name: str, plain: Mapping[str, Any]) -> Iterator[Markup]:
+    """Largest distances against the parameter, as measured and as printed."""
+    for series in ("k-anonymity", "l-diversity"):
+        printed, rows = LARGEST.get((name, series)), _by_parameter(plain, series)
+        if printed and rows:
+            curves = [
+                Curve("measured", [*map(float, sorted(rows))], [rows[value]["at_least"] for value in sorted(rows)]),
+                Curve("printed", [*map(float, printed)], [*printed.values()], 1),
+            ]
+            x = axis_of(series[0], [at for curve in curves for at in curve.x], log=series[0] == "k")
+            y = axis_of("largest distance", [at for curve in curves for at in curve.y])
+            title = f"{name}: largest distance, {series} ({TABLES[name, series]})"
+            yield figure(title, "As measured and as printed", x, y, *curves)
+
+
+def figure_files(page_text: str) -> Iterator[tuple[str, str]]:
+    """Every figure of a page as an SVG file that stands alone: its name, and its text."""
+    for number, drawn in enumerate(WIDE.findall(page_text), start=1):
+        title = html.unescape(re.search("<title>(.*?)</title>", drawn)[1])  # type: ignore[index]
+        ground = '<rect width="100%" height="100%" fill="#ffffff"/>'
+        text = HINT.sub("", drawn).replace("<title>", f"{ground}<title>", 1)
+        yield f"{number:02}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}.svg", f"{text}\n"
+
+
 def _encoding_figures(name: str, encodings: Sequence[EncodingResult]) -> Iterator[Markup]:
     """Accuracy, features and time against the number of the encoding: e11 is 1, e64 is 24."""
     places = [float(place) for place in range(1, len(encodings) + 1)]
@@ -153,6 +215,7 @@ def _encoding_figures(name: str, encodings: Sequence[EncodingResult]) -> Iterato
 def findings(papers: Papers) -> Iterator[tuple[str, bool]]:
     """The papers' statements, and whether these numbers bear them out."""
     yield from _findings_of_sweeps(papers.results)
+    yield from _findings_of_representations(papers.representations)
     for name, encodings in papers.encodings.items():
         by_paper = {one.paper: one for one in encodings}
         best = max(encodings, key=lambda one: one.accuracy)
@@ -160,6 +223,31 @@ def findings(papers: Papers) -> Iterator[tuple[str, bool]]:
         fewest = min(one.features for one in encodings)
         text = f"{name}: e14, e44 and e64 need the fewest features, one a column (v1 Figure 9)"
         yield text, all(by_paper[paper].features == fewest for paper in ("e14", "e44", "e64"))
+
+
+def _findings_of_representations(found: Sequence[RepresentationResult]) -> Iterator[tuple[str, bool]]:
+    figures = list(_by_learnt(found).values())
+    for points in figures[:1]:
+        text = (
+            "Viton et al.: of networks that learnt from the table itself, those that read proportional tables are best"
+        )
+        yield text, all(_best(points, k) == "proportional" for k in {one.k for one in points if one.k > 1})
+        low, high = min(one.k for one in points), max(one.k for one in points)
+        falls = (_score(points, low, name) > _score(points, high, name) for name in REPRESENTATIONS)
+        yield "Viton et al.: the score falls as k grows, in every representation (Figure 3)", all(falls)
+    for points in figures[1:3]:
+        text = (
+            f"Viton et al.: learnt from a 100-anonymous table, {points[0].learnt}: proportional is read best (Figure 4)"
+        )
+        yield text, all(_best(points, k) == "proportional" for k in {one.k for one in points if one.k > 1})
+
+
+def _score(points: Sequence[RepresentationResult], k: int, name: str) -> float:
+    return next(one.auc for one in points if (one.k, one.tested) == (k, name))
+
+
+def _best(points: Sequence[RepresentationResult], k: int) -> str:
+    return max(REPRESENTATIONS, key=lambda name: _score(points, k, name))
 
 
 def _findings_of_sweeps(results: Mapping[str, Study]) -> Iterator[tuple[str, bool]]:

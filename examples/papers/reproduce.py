@@ -1,4 +1,4 @@
-"""Runs both papers again and shows every figure and table beside what they print.
+"""Runs both papers again, and a study of the fourth text, and shows figures and tables beside what they print.
 
     python examples/papers/reproduce.py --data FOLDER --out FOLDER [--workers 2] [--small]
 
@@ -17,12 +17,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from comparison import Papers, papers_page, papers_text
+from comparison import Papers, figure_files, papers_page, papers_text
 from encoding_study import compare_encodings
+from representation_study import RepresentationResult, compare_representations
 from studies import (
     DRAWS,
     ENCODING_KS,
     ENCODING_RECORDS,
+    REPRESENTED_KS,
+    REPRESENTED_RECORDS,
+    REPRESENTED_SEEDS,
     SAMPLE,
     Study,
     encoding_data,
@@ -54,8 +58,12 @@ def main() -> int:
     repairs = {} if not (data / "adult.csv").exists() else _repaired(data, trees, out, chosen)
     ks, records = ((5,), 30) if chosen.small else (ENCODING_KS, ENCODING_RECORDS)
     encodings = {name: compare_encodings(table, ks, records) for name, table in encoding_data(data).items()}
-    everything = Papers(results, repairs, encodings, data, out)
-    (out / "papers.html").write_text(papers_page(everything), encoding="utf-8")
+    everything = Papers(results, repairs, encodings, _represented(folder, chosen), data, out)
+    page = papers_page(everything)
+    (out / "papers.html").write_text(page, encoding="utf-8")
+    (out / "figures").mkdir(exist_ok=True)
+    for name, drawing in figure_files(page):
+        (out / "figures" / name).write_text(drawing, encoding="utf-8")
     text = papers_text(everything)
     (out / "papers.md").write_text(text, encoding="utf-8")
     print(text)
@@ -102,6 +110,16 @@ def _repaired(data: Path, trees: Path, out: Path, chosen: argparse.Namespace) ->
         file.write_text(repair_file(data, trees, option), encoding="utf-8")
         repairs[name] = run_prune(file, out / f"repair-{name}", Budget(1, 500), chosen.workers, shown=True)
     return repairs
+
+
+def _represented(folder: Path, chosen: argparse.Namespace) -> list[RepresentationResult]:
+    """Viton et al. 2021, Figures 3 and 4; needs Adult and its hierarchies."""
+    if not (folder / "adult.csv").exists() or not (folder / "hierarchies").is_dir():
+        return []
+    if chosen.small:
+        return compare_representations(read_adult(folder, SMALL), folder / "hierarchies", (1, 10), 1)
+    people = read_adult(folder, REPRESENTED_RECORDS)
+    return compare_representations(people, folder / "hierarchies", REPRESENTED_KS, REPRESENTED_SEEDS)
 
 
 if __name__ == "__main__":

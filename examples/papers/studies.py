@@ -22,6 +22,8 @@ V1_K, V2_K, ELLS = (1, 2, 5, 7, 20, 64, 80), (1, 2, 4, 8, 16, 32, 64), tuple(ran
 NOISE = (0.1, 0.5, 1.0, 2.0, 5.0, float("inf"))
 DRAWS = 1_000  # v2 §4.5.2 has 25,000 independent ones; with equal seeds on both sides fewer say more
 ENCODING_KS, ENCODING_RECORDS = (2, 5, 20), 2_000  # of v1 appendix A, which does not say which k
+REPRESENTED_KS = (1, 3, 10, 50, 100, 500, 2_000)  # of the text's 14 values from 3 to 15,000, and 1
+REPRESENTED_RECORDS, REPRESENTED_SEEDS = 6_000, 5  # the text has 30,162 and 10
 SAMPLE = 10_000  # of Adult, at random; the papers do not say which
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.command_line import run_harness
+
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = str(Path(sys.executable).parent)  # where pytest and harness are, for lines of a shell
 ENVIRONMENT = {
@@ -28,12 +30,11 @@ def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_auditors_example_plans_runs_and_verifies(tmp_path: Path) -> None:
     folder = ROOT / "examples" / "auditor"
-    command = [sys.executable, "-m", "harness.cli"]
-    assert "120 to examine" in run(*command, "plan", "audit.toml", cwd=folder).stdout
-    audited = run(*command, "run", "audit.toml", "--out", str(tmp_path / "evidence"), "--json", cwd=folder)
+    assert "120 to examine" in run_harness("plan", "audit.toml", cwd=folder).stdout
+    audited = run_harness("run", "audit.toml", "--out", str(tmp_path / "evidence"), "--json", cwd=folder)
     assert json.loads(audited.stdout)["verdict"]["outcome"] == "violated"
     assert audited.returncode == 1
-    assert run(*command, "verify", str(tmp_path / "evidence"), cwd=folder).returncode == 0
+    assert run_harness("verify", str(tmp_path / "evidence"), cwd=folder).returncode == 0
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import ENVIRONMENT, ROOT
-from tests.data import folder, needs_data
+from tests.data import adult, folder, needs_data
 
 
 def reproduce(data: Path, out: Path) -> subprocess.CompletedProcess[str]:
@@ -23,6 +23,23 @@ def reproduce(data: Path, out: Path) -> subprocess.CompletedProcess[str]:
         [*command, "--small", "--workers", "1"],
         capture_output=True, text=True, timeout=600, env=ENVIRONMENT, check=False,
     )  # fmt: skip
+
+
+@needs_data
+@pytest.mark.slow
+def test_where_every_class_is_one_record_proportional_tables_are_those_of_fill_parent() -> None:
+    """Viton et al. §IV-D: "for k = 1, proportional and fillParent representations are the same"."""
+    place = folder()
+    assert place is not None
+    sys.path.insert(0, str(ROOT / "examples" / "papers"))
+    from representation_study import compare_representations  # type: ignore[import-not-found]
+
+    found = compare_representations(adult(150), place / "hierarchies", (1, 20), 1)
+    scores = {(one.learnt_k, one.learnt, one.k, one.tested): one.auc for one in found}
+    assert len(scores) == 5 * 2 * 4
+    for learnt in ((1, "fill-parent"), (100, "proportional"), (100, "one-class")):
+        assert scores[(*learnt, 1, "proportional")] == scores[(*learnt, 1, "fill-parent")]
+    assert all(0 <= score <= 1 for score in scores.values())
 
 
 @needs_data
@@ -45,6 +62,10 @@ def test_every_table_and_figure_of_both_papers_is_rendered_beside_the_printed_va
     assert "| e24 | bounds-tf |" in text
     assert page.count("<svg") > 26
     assert "agrees: adult: the mean distance falls as k grows" in text
+    (drawing,) = (tmp_path / "papers" / "figures").glob("*-internet-v1-largest-distance-k-anonymity-v1-table-3.svg")
+    assert "printed" in drawing.read_text()
+    assert "AUC of a network that learnt from k = 100, fill-child (Viton et al. Figure 4)" in text
+    assert "Viton et al. Figure 3: learnt from k = 1, fill-parent" in page
 
 
 def test_without_data_nothing_is_run_and_it_is_said_what_is_missing(tmp_path: Path) -> None:

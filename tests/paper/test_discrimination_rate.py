@@ -5,7 +5,9 @@ The t of Table 9 too.
 Where the print differs from what its own data gives, the computed value stands here with the printed one beside it.
 """
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 import pandas as pd
 import pytest
@@ -82,6 +84,39 @@ CELLS: list[Cell] = [
     *table("Table 13, t", TABLE_9, "disease", "age**", {"<=40": 0.38, ">=40": 0.69, None: 0.07}, SP_4),
     *table("Table 13, t", TABLE_9, "disease", "zip*", {"3550*": 0.69, "3581*": 0.69, "3556*": 0.69, None: 0.07}, SP_4),
 ]  # fmt: skip
+
+
+def naive_rate(frame: pd.DataFrame, of: str, by: list[str], value: object, partition: Partition | None) -> float:
+    """1 - H(X|Y)/H(X), or 1 - P(y) H(X|Y=y)/H(X), in exact shares and bits, from rows and dictionaries alone."""
+    rows: dict[tuple[object, ...], list[object]] = {}
+    for _, row in frame.iterrows():
+        x = row[of] if partition is None else partition[row[of]]
+        rows.setdefault(tuple(row[name] for name in by), []).append(x)
+    total = sum(map(len, rows.values()))
+    left = {y: Fraction(len(members), total) * _bits(members) for y, members in rows.items()}
+    whole = _bits([x for members in rows.values() for x in members])
+    rest = sum(left.values()) if value is None else left[(value,) if len(by) == 1 else tuple(value)]  # type: ignore[arg-type]
+    return float(1 - rest / whole)
+
+
+def _bits(values: list[object]) -> float:
+    """H of the values as they occur."""
+    shares = [Fraction(values.count(x), len(values)) for x in set(values)]
+    return math.fsum(-float(share) * math.log2(share) for share in shares)
+
+
+TOGETHER: list[Cell] = [
+    (f"{name}, one row", 1, frame, of, ["zip*", by], tuple(frame.loc[0, ["zip*", by]]), partition)
+    for name, frame, by in (("Table 3", TABLE_3, "age*"), ("Table 9", TABLE_9, "age**"))
+    for of, partition in (("salary", SP_2), ("salary", SP_3), ("disease", SP_4), ("disease", None))
+]  # what the text does not print: values of two attributes at once
+
+
+@pytest.mark.parametrize("cell", [*CELLS, *TOGETHER], ids=lambda cell: cell[0])
+def test_a_cell_is_what_a_second_implementation_computes(cell: Cell) -> None:
+    _, _, frame, of, by, value, partition = cell
+    found = harness.discrimination_rate(frame, of, by, value, partition)
+    assert found == pytest.approx(naive_rate(frame, of, by, value, partition), abs=1e-12)
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell[0])
