@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import sys
 import tempfile
@@ -23,14 +22,17 @@ from harness.auditing.compile_certificate import compile_certificate
 from harness.auditing.compile_certificate import to_text as certificate_text
 from harness.auditing.config import AuditFile, bind, checked_statements, choose_adversaries, loaded
 from harness.auditing.failures import checked_most
+from harness.auditing.findings_file import write_findings
 from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY, write_text
 from harness.auditing.journal import Journal
 from harness.auditing.journal_facts import dated_as_issued, gather_facts
+from harness.auditing.keyed_digests import sealed
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
+from harness.auditing.shard import Shard
 from harness.auditing.state import AuditState
-from harness.executors import choose_executor
+from harness.executors import Mapper, choose_executor
 from harness.measuring.adversary import Adversary
 from harness.measuring.divergence import divergence_named
 from harness.measuring.one_thread import environment_of_one_thread
@@ -43,8 +45,9 @@ from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.schema import Column, Schema
 from harness.vocabulary.source import read_columns
-from oracles import as_oracle, open_with, options_beside, options_of_identity
+from oracles import as_oracle, open_with, options_beside, source_of
 from oracles.clients.isolated import ChildSettings
+from oracles.temporary_files import sweep_leftovers, temporary_folder
 
 
 def audit(
@@ -84,6 +87,7 @@ def audit(
     reveal: bool = False,  # show raw records in the summary, and in the files what was inferred about each person
     max_failures: int | None = None,  # persons that f may fail on (None: any number, while others can be measured)
     retry_failed: bool = False,  # with `out`: ask again about those whom an earlier call could not measure
+    accept_card: bool = False,  # with `out`: continue although the oracle now says something else of itself
     evidence: Mapping[str, Any] | None = None,  # what the auditor states on the test report: the section [evidence]
 ) -> Report:
     """Test how far each person's own rows move what the releases of `anonymizer` say about that person.
@@ -118,12 +122,12 @@ def audit(
         blind=blind,
     )
     folder = Path(out) if out is not None else None
-    source = {"address": anonymizer, "options": {}} if isinstance(anonymizer, str) else None
+    source = source_of(anonymizer, {}) if isinstance(anonymizer, str) else None
     with oracle_log(folder) as log:
         oracle = as_oracle(anonymizer, child_settings(log), timeout)
         return run_audit(
             plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal, statements=statements,
-            max_failures=max_failures, retry_failed=retry_failed,
+            max_failures=max_failures, retry_failed=retry_failed, accept_card=accept_card,
         )  # fmt: skip
 
 
@@ -133,18 +137,21 @@ def oracle_log(out: Path | None) -> Iterator[Path]:
     if out is not None:
         yield out / LOG
         return
+    with temporary_folder() as folder:
+        try:
+            yield folder / LOG
+        except HarnessError as error:
+            if error.log is not None:
+                error.log = _kept_log(error.log)
+            raise
+
+
+def _kept_log(log: Path) -> Path:
+    """A copy of a log that outlives this process: whoever audits is told where it is."""
     number, name = tempfile.mkstemp(prefix="harness-oracle-", suffix=".log")
-    os.close(number)
-    try:
-        yield Path(name)
-    except HarnessError as error:
-        if error.log is None:
-            Path(name).unlink(missing_ok=True)
-        raise
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    Path(name).unlink(missing_ok=True)
+    with open(number, "wb") as kept:
+        kept.write(log.read_bytes() if log.exists() else b"")
+    return Path(name)
 
 
 def child_settings(log: Path) -> ChildSettings:
@@ -152,11 +159,14 @@ def child_settings(log: Path) -> ChildSettings:
     return ChildSettings(log, environment_of_one_thread())
 
 
-def open_oracle(file: AuditFile, log: Path) -> tuple[Oracle, dict[str, Any]]:
-    """The oracle of an audit.toml, and what its journal says about where it is."""
+def open_oracle(file: AuditFile, log: Path, shards: int = 1) -> tuple[Oracle, dict[str, Any]]:
+    """The oracle of an audit.toml, and what its journal says about where it is; shards share its pace."""
     options = options_beside(file.path.parent, file.address, file.options)
-    oracle = open_with(file.address, options, child_settings(log))
-    return oracle, {"address": file.address, "options": options_of_identity(options)}
+    paced = options
+    if shards > 1 and isinstance(pace := options.get("per_second"), int | float):
+        paced = {**options, "per_second": pace / shards}
+    oracle = open_with(file.address, paced, child_settings(log))
+    return oracle, source_of(file.address, options)
 
 
 def _dataset(
@@ -203,6 +213,7 @@ def run_audit(
     shared: Oracle | None = None,
     max_failures: int | None = None,
     retry_failed: bool = False,
+    accept_card: bool = False,
 ) -> Report:
     """Run an audit to its end and close the oracle, also after an error.
 
@@ -210,22 +221,13 @@ def run_audit(
     watches the events. `shared` is the same oracle with answers that another audit got.
     """
     started = time.time()
+    sweep_leftovers()
     records = RawRecords(plan.data) if reveal else None
     with closing(oracle):
-        call_seconds = getattr(oracle, "call_seconds", None)  # of a callable, which cannot end itself
-        executor = choose_executor(workers, in_process=oracle.card.in_process, call_seconds=call_seconds)
-        journal = open_journal(plan, oracle, out, source)
-        with journal or nullcontext():
-            watch = (
-                progress
-                if callable(progress)
-                else watcher(sys.stderr.isatty() if progress is None else progress, oracle)
-            )
-            known = len(journal.entries) if journal is not None else 0
-            state = AuditState(plan.spec())
-            happening = Audit(plan, oracle, executor, shared, checked_most(max_failures), retry_failed)
-            for _ in watch(happening.events(journal, state), known):
-                pass  # the audit happens while its events are taken
+        audit = Audit(
+            plan, oracle, _executor(oracle, workers), shared, checked_most(max_failures), retry_failed, accept_card
+        )
+        state = _perform(audit, open_journal(plan, oracle, out, source), progress)
     report = Report.of(state, records)
     if out is not None:
         report = replace(report, run=description_of_run(started, oracle))
@@ -233,13 +235,60 @@ def run_audit(
     return report
 
 
+def run_shard(
+    plan: Plan,
+    oracle: Oracle,
+    workers: int | str,
+    number: int,
+    of: int,
+    *,
+    out: Path,
+    source: Mapping[str, Any] | None = None,
+    progress: bool = False,
+    max_failures: int | None = None,
+    retry_failed: bool = False,
+    accept_card: bool = False,
+) -> tuple[Shard, AuditState]:
+    """Examine the persons of one shard and close the oracle; its journal is in `out` afterwards, and no report."""
+    sweep_leftovers()
+    shard = Shard(number, of, plan.digest)
+    with closing(oracle):
+        audit = Audit(
+            plan, oracle, _executor(oracle, workers), max_failures=checked_most(max_failures),
+            retry_failed=retry_failed, accept_card=accept_card, shard=shard,
+        )  # fmt: skip
+        return shard, _perform(audit, open_journal(plan, oracle, out, source, shard), progress)
+
+
+def _executor(oracle: Oracle, workers: int | str) -> Mapper:
+    call_seconds = getattr(oracle, "call_seconds", None)  # of a callable, which cannot end itself
+    return choose_executor(workers, in_process=oracle.card.in_process, call_seconds=call_seconds)
+
+
+def _perform(audit: Audit, journal: Journal | None, progress: bool | Watcher | None) -> AuditState:
+    """Let an audit happen, and show how far it is."""
+    with journal or nullcontext():
+        shown = sys.stderr.isatty() if progress is None else progress
+        watch = progress if callable(progress) else watcher(bool(shown), audit.oracle, audit.shard)
+        state = AuditState(audit.plan.spec())
+        for _ in watch(audit.events(journal, state), journal.count if journal is not None else 0):
+            pass  # the audit happens while its events are taken
+    return state
+
+
 def open_journal(
-    plan: Plan, oracle: Oracle, out: Path | None, source: Mapping[str, Any] | None = None
+    plan: Plan,
+    oracle: Oracle,
+    out: Path | None,
+    source: Mapping[str, Any] | None = None,
+    shard: Shard | None = None,
 ) -> Journal | None:
-    """The journal of this audit in `out`, if there is one."""
+    """The journal of this audit, or of one shard of it, in `out`, if there is one."""
     if out is None:
         return None
-    owner = {"plan": plan.spec(), "oracle": oracle_identity(oracle, source)}
+    owner = {"plan": plan.spec(), "oracle": sealed(oracle_identity(oracle, source), out / JOURNAL)}
+    if shard is not None:
+        owner["shard"] = shard.plain()
     unknown = unidentified(owner["plan"])
     if unknown:
         raise InputError(
@@ -289,6 +338,8 @@ def description_of_run(started: float, oracle: Oracle) -> dict[str, Any]:
 def write_report(report: Report, out: Path, statements: Mapping[str, Any], *, reveal: bool) -> Report:
     """report.json, summary.txt, run.json with what differs from run to run, the test report, and the page of them all.
 
+    All findings of a large audit are in a file beside report.json.
+
     Returns the report with its test report beside it. A finished audit that was run again keeps its dates, and so its
     signature.
     """
@@ -296,6 +347,8 @@ def write_report(report: Report, out: Path, statements: Mapping[str, Any], *, re
     facts = gather_facts(out / JOURNAL, report.plain, report.to_json(), report.run or {}, statements, issued)
     facts = dated_as_issued(out / CERTIFICATE, report.plain, facts)
     report = replace(report, run=dict(facts.run), certificate=compile_certificate(report.plain, facts))
+    if report.rows is not None:  # before the report that names it
+        write_findings(out, report.rows())
     write_text(out / REPORT, report.to_json())
     write_text(out / SUMMARY, report.summary() + "\n")
     write_text(out / RUN, json.dumps(report.run, indent=1) + "\n")

@@ -93,8 +93,31 @@ def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--max-failures", type=int, metavar="N", help=most)
     again = "ask again about the records that an earlier run could not measure"
     command.add_argument("--retry-failed", action="store_true", help=again)
+    accept = "continue although the oracle now has another name, version, abilities or noise; the report says so"
+    command.add_argument("--accept-card", action="store_true", help=accept)
     command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    part = "examine only this part of the records, on this machine; harness merge puts all parts together: 3/16"
+    command.add_argument("--shard", metavar="I/N", help=part)
     command.set_defaults(perform="audits:run")
+
+
+def _merge(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "The last questions, which depend on everybody, are asked here, so that the anonymizer must be within reach. "
+        "Exit codes are those of `run`."
+    )
+    command.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="the --out folders of all shards")
+    command.add_argument("--out", type=Path, metavar="DIR", required=True, help="folder for journal and report")
+    file = "audit.toml (the one that the shards were run with, where it is still there)"
+    command.add_argument("--file", type=Path, metavar="FILE", help=file)
+    command.add_argument("--json", action="store_true", help="print the report as JSON instead of the summary")
+    where = "instead of the file's: a number, a Dask scheduler (tcp://host:8786), or local:N"
+    command.add_argument("--workers", type=_workers, metavar="N|ADDRESS", help=where)
+    command.add_argument(
+        "--reveal", action="store_true", help="show raw records, predictions and the vendor's texts in the files"
+    )
+    command.add_argument("--quiet", action="store_true", help="print the result and errors, but no progress")
+    command.set_defaults(perform="sharding:merge")
 
 
 def _workers(word: str) -> int | str:
@@ -211,6 +234,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
         help="the --out folders of finished audits, or files check.json; the first is compared with",
     )
     command.add_argument("--json", action="store_true", help="print everything, every changed person too, as JSON")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write a page with figures (HTML)")
     command.set_defaults(perform="comparing:compare")
 
 
@@ -250,6 +274,10 @@ def _measure(command: argparse.ArgumentParser) -> None:
 
 
 def _serve(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "Callers are told only the class of what the anonymizer raises; with --debug also its message and the end of "
+        "its traceback."
+    )
     command.add_argument("address", help="python:package.module:function, or any other oracle")
     where = command.add_mutually_exclusive_group(required=True)
     where.add_argument("--http", metavar="HOST:PORT", help="as an HTTP API, protobuf and JSON")
@@ -261,6 +289,10 @@ def _serve(command: argparse.ArgumentParser) -> None:
     many.add_argument("--workers", type=int, metavar="N", default=1, help=processes)
     threads = "questions answered at once in threads of one process: for a function that waits for something else"
     many.add_argument("--threads", type=int, metavar="N", help=threads)
+    memory = "memory that the server may take in all, such as 512M or 2G; requests that need more are refused"
+    command.add_argument("--max-memory", metavar="SIZE", help=memory)
+    seconds = "seconds that one question may take (3600)"
+    command.add_argument("--max-seconds", type=float, metavar="N", default=3600.0, help=seconds)
     command.add_argument("--token-env", metavar="NAME", help="environment variable with the token callers must present")
     command.add_argument("--cert", type=Path, help="PEM certificate of this server, for TLS")
     command.add_argument("--key", type=Path, help="PEM key of that certificate")
@@ -296,6 +328,8 @@ def _replay(command: argparse.ArgumentParser) -> None:
     command.epilog = "Exit codes: 0 if all cases are fixed, 1 if one still fails, 3 if one could not be asked."
     cases = "cases that `harness check` kept (all of .harness)"
     command.add_argument("cases", type=Path, nargs="*", metavar="FILE", help=cases)
+    again = "for the anonymizer: options that were not kept because they may be secret, such as headers"
+    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help=again)
     command.set_defaults(perform="checking:replay")
 
 
@@ -314,6 +348,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "init": ("write a commented audit.toml for a data file, with its guesses marked", _init),
     "plan": ("check an audit.toml, and say what the audit will cost", _plan),
     "run": ("run an audit; run it again to continue after an interruption", _run),
+    "merge": ("put the shards of an audit together and go on to its report", _merge),
     "verify": ("prove every number of a report from its journal, without the oracle", _verify),
     "salvage": ("keep what is intact of a damaged journal, to go on from there", _salvage),
     "sign": ("check a finished audit and sign its journal, plan and reports", _sign),

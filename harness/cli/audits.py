@@ -11,12 +11,12 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from harness.api import open_oracle, oracle_log, run_audit
+from harness.api import open_oracle, oracle_log, run_audit, run_shard
 from harness.auditing.config import AuditFile, load
 from harness.auditing.cost import estimate_cost
-from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, PAGE, REPORT
-from harness.auditing.journal import entries
-from harness.auditing.journal_facts import head_of
+from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, PAGE, REPORT, SHARD, write_text
+from harness.auditing.journal import head_of, lines_of, measures_somebody
+from harness.auditing.shard import shard_of
 from harness.cli import allow_imports_beside, tell
 from harness.cli.colours import coloured
 from harness.cli.evidence import check_folder
@@ -68,26 +68,65 @@ def _default_folder(file: Path) -> Path:
 
 def run(chosen: argparse.Namespace) -> int:
     """Run an audit, or continue an interrupted one; the exit code is the outcome."""
+    if chosen.shard is not None:
+        return run_part(chosen)
+    return complete(chosen, chosen.file, chosen.out or _default_folder(chosen.file))
+
+
+def run_part(chosen: argparse.Namespace) -> int:
+    """Examine the records of one shard; there is no verdict before all shards are put together."""
+    number, of = shard_of(chosen.shard)
     allow_imports_beside(chosen.file)
     file = load(chosen.file)
-    out = chosen.out or _default_folder(chosen.file)
+    out = chosen.out or Path(f"{chosen.file.stem}.shard-{number}-of-{of}")
+    oracle, source = open_oracle(file, out / LOG, of)
+    workers = file.workers if chosen.workers is None else chosen.workers
+    try:
+        shard, state = run_shard(
+            file.plan, oracle, workers, number, of, out=out, source=source, progress=not chosen.quiet,
+            max_failures=chosen.max_failures, retry_failed=chosen.retry_failed, accept_card=chosen.accept_card,
+        )  # fmt: skip
+    except (KeyboardInterrupt, HarnessError) as error:
+        if not isinstance(error, JournalError | OtherOracleError):
+            tell_what_is_kept(chosen.file, out, f" --shard {number}/{of}")
+        raise
+    write_text(out / SHARD, json.dumps({**shard.plain(), "file": str(chosen.file.resolve())}) + "\n")
+    assert state.selected is not None
+    examined, failed = len(shard.part(state.selected.examined)) - len(state.failed), len(state.failed)
+    head = head_of(out / JOURNAL)
+    if chosen.json:
+        print(json.dumps({**shard.plain(), "examined": examined, "failed": failed, "head": head}))
+        return 0
+    failures = f", {counted(failed, 'record')} could not be measured" if failed else ""
+    print(f"shard {shard}: {counted(examined, 'record')} examined{failures}; kept in {out}")
+    if not chosen.quiet:
+        tell(f"head of the journal, to keep: {head}")
+        tell(f"when all {of} shards are finished: harness merge DIR… --out DIR")
+    return 0
+
+
+def complete(chosen: argparse.Namespace, path: Path, out: Path) -> int:
+    """Bring the audit of a file in a folder to its end, and show it."""
+    allow_imports_beside(path)
+    file = load(path)
     oracle, source = open_oracle(file, out / LOG)
     workers = file.workers if chosen.workers is None else chosen.workers
     start = time.monotonic()
     try:
         report = run_audit(
             file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal,
-            statements=file.statements, max_failures=chosen.max_failures, retry_failed=chosen.retry_failed,
+            statements=file.statements, max_failures=getattr(chosen, "max_failures", None),
+            retry_failed=getattr(chosen, "retry_failed", False), accept_card=getattr(chosen, "accept_card", False),
         )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError | OtherOracleError):  # which refuse just that
-            _tell_what_is_kept(chosen.file, out)
+            tell_what_is_kept(path, out)
         raise
     shown = report.to_json() if chosen.json else coloured(report.summary(), sys.stdout) + "\n"
     print_result(shown, is_json=chosen.json)
     show_outcomes(outcomes_of_report(report.plain))
     if not chosen.quiet:
-        number = counted(len(report.findings), "finding")
+        number = counted(report.number_of_findings, "finding")
         tell(f"{number} in {time.monotonic() - start:.1f} s; report in {out / PAGE}")
         tell(f"head of the journal, to keep: {head_of(out / JOURNAL)}")
         if (out / ATTESTATION).exists():
@@ -96,13 +135,13 @@ def run(chosen: argparse.Namespace) -> int:
     return report.verdict.outcome.exit_code
 
 
-def _tell_what_is_kept(file: Path, out: Path) -> None:
+def tell_what_is_kept(file: Path, out: Path, more: str = "") -> None:
     """After an interruption: how much was measured, and how to continue."""
     journal = out / JOURNAL
-    examined = sum("examined" in line for line in entries(journal)) if journal.exists() else 0
+    examined = sum(map(measures_somebody, lines_of(journal))) if journal.exists() else 0
     if examined:
         kept = counted(examined, "examined record")
-        tell(f"stopped; {kept} kept in {out}. To continue: harness run {file} --out {out}")
+        tell(f"stopped; {kept} kept in {out}. To continue: harness run {file}{more} --out {out}")
 
 
 def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,17 +61,21 @@ def replay(chosen: argparse.Namespace) -> int:
     if not paths:
         tell(f"no cases are kept in {FOLDER}: `harness check` keeps a table there when it breaks a law")
         return 0
-    outcomes = [_replayed(path) for path in paths]
+    given = options_from_words(chosen.option, "--option")
+    outcomes = [_replayed(path, given) for path in paths]
     for path, (outcome, why) in zip(paths, outcomes, strict=True):
         print(f"{outcome:<6} {shlex.quote(str(path))}{f': {why}' if why else ''}")
     seen = {outcome for outcome, _ in outcomes}
     return 3 if "error" in seen else 1 if "failed" in seen else 0
 
 
-def _replayed(path: Path) -> tuple[str, str | None]:
+def _replayed(path: Path, given: Mapping[str, Any]) -> tuple[str, str | None]:
     case = read_case(path)
     allow_imports_beside(Path(case.schema))
-    options: dict[str, Any] = dict(case.options)
+    options: dict[str, Any] = {**case.options, **given}
+    missing = next((name for name in case.withheld if name not in given), None)
+    if missing is not None:
+        return "error", f"its option {missing} was not kept, because it may be secret; add --option {missing}=…"
     try:
         result = check_table(
             case.address, case.schema, case.rows, case.law, case.claims, options=options, seed=case.seed, keep_in=FOLDER

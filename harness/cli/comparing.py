@@ -1,4 +1,4 @@
-"""The command compare: finished audits side by side."""
+"""The command compare: finished audits side by side, for a terminal, as JSON and as a page with figures."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from pathlib import Path
 from harness.analysis.check_baseline import is_check, read_check
 from harness.analysis.compare import compare_reports, worst
 from harness.analysis.compare_checks import compare_checks
-from harness.auditing.folder import REPORT
+from harness.analysis.compared_audit import compared_audit
+from harness.auditing.confidential import withheld
+from harness.auditing.folder import JOURNAL, REPORT, write_text
+from harness.cli import tell
 from harness.render.compared_laws import compared_laws_text
 from harness.render.comparison import comparison_text
+from harness.render.comparison_page import comparison_page
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError, InputError
 from harness.vocabulary.persons import RowNames
@@ -24,20 +28,27 @@ def compare(chosen: argparse.Namespace) -> int:
         raise InputError("compare needs at least two finished audits, the first of them to compare with")
     first, *others = chosen.folders
     if any(map(is_check, chosen.folders)):
+        if chosen.output is not None:
+            raise InputError("--output writes figures of audits; a check.json has none: leave it out")
         return _compare_checks(first, others, as_json=chosen.json)
-    base = _report(first)
+    base, reports = _report(first), [_report(folder) for folder in others]
     comparisons = []
-    for folder in others:
-        later = _report(folder)
+    for folder, later in zip(others, reports, strict=True):
         try:
             comparisons.append({"first": str(first), "later": str(folder), **compare_reports(base, later)})
         except HarnessError as error:
             raise error.within(f"{first}, {folder}") from None
+    rows = RowNames(**base.plain["plan"]["data"]["source"])
+    if chosen.output is not None:
+        audits = [
+            compared_audit(str(name), report) for name, report in zip(chosen.folders, [base, *reports], strict=True)
+        ]
+        write_text(chosen.output, comparison_page(comparisons, audits, rows))
+        tell(f"figures in {chosen.output}")
     if chosen.json:
         whole = {"overall": worst([one["overall"] for one in comparisons]), "comparisons": comparisons}
         print(json.dumps(comparisons[0] if len(comparisons) == 1 else whole, indent=1, allow_nan=False))
         return 0
-    rows = RowNames(**base.plain["plan"]["data"]["source"])
     print("\n\n".join(comparison_text(one, one["first"], one["later"], rows) for one in comparisons))
     return 0
 
@@ -53,4 +64,7 @@ def _compare_checks(first: Path, others: Sequence[Path], *, as_json: bool) -> in
 
 
 def _report(folder: Path) -> Report:
-    return Report.load(folder / REPORT if folder.is_dir() else folder)
+    """What an audit found, without what only `--reveal` shows."""
+    if (folder / JOURNAL).exists() and not (folder / REPORT).exists():
+        raise InputError(f"{folder}: this audit is not finished; run it to its end, then compare")
+    return Report(withheld(Report.load(folder / REPORT if folder.is_dir() else folder).plain))

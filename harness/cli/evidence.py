@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from harness.auditing.confidential import withheld
+from harness.auditing.findings_file import LINES, NEEDS_PYARROW, PARQUET, can_be_read, require_findings
 from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY
-from harness.auditing.journal import incomplete_bytes
-from harness.auditing.journal_facts import head_of
-from harness.auditing.verify import recompile, require_report, stored_draws
+from harness.auditing.journal import head_of, incomplete_bytes
+from harness.auditing.list_findings import FINDINGS_FILE, rows_of_findings
+from harness.auditing.state import AuditState
+from harness.auditing.state_columns import reported_columns
+from harness.auditing.verify import compiled_of, proven_state, require_report, stored_draws
 from harness.auditing.verify_certificate import require_certificate, require_run
 from harness.report import Report, with_files_beside
 from harness.signing.envelope import LARGEST, opened
@@ -61,11 +65,14 @@ def _other_version(folder: Path) -> str | None:
 def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Evidence:
     journal, path = folder / JOURNAL, folder / REPORT
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
-    complete = recompile(journal)
+    state = proven_state(journal)
+    complete = compiled_of(journal, state)
     _require_head(journal, head)
     report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
     proven = f"every number of {path} follows from it" if there else "there is no report in the folder"
     lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
+    lines += [*_shards(state)]
+    lines += [*_findings(folder, complete, state)]
     lines += [*_certificate(folder, report), *_attestation(folder, report, key)]
     lines.append(_page(folder / PAGE, with_files_beside(report, folder)))
     if os.path.lexists(folder / LOG):
@@ -169,6 +176,32 @@ def _draws(journal: Path) -> Iterator[str]:
         yield f"the draws of f(D) in {', '.join(checked)} are those that the journal names"
     if missing:
         yield f"{', '.join(missing)} with draws of f(D): missing, and therefore not checked"
+
+
+def _shards(state: AuditState) -> Iterator[str]:
+    """From which shards the journal was put together."""
+    if state.merged is not None:
+        number, root = len(state.merged.heads), state.merged.root
+        yield f"it was put together from {number} shards; the root digest of their heads is {root}"
+        yield from (f"the head of shard {number} was {head}" for number, head in enumerate(state.merged.heads, start=1))
+
+
+def _findings(folder: Path, complete: Mapping[str, Any], state: AuditState) -> Iterator[str]:
+    """The file with all findings of a large audit, leaf by leaf."""
+    paths = [folder / name for name in (PARQUET, LINES)]
+    there = [path for path in paths if os.path.lexists(path)]
+    if FINDINGS_FILE not in complete:
+        if there:
+            raise JournalError(f"{there[0]}: does not follow from the journal: report.json lists all findings")
+        return
+    if not there:
+        yield f"{PARQUET} or {LINES} with all findings: missing, and therefore not checked"
+    for path in there:
+        if not can_be_read(path):
+            yield f"{path.name} was not checked: {NEEDS_PYARROW}"
+            continue
+        number = require_findings(path, rows_of_findings(reported_columns(state)))
+        yield f"all {number:,} findings in {path.name} follow from it"
 
 
 def _certificate(folder: Path, report: Report) -> Iterator[str]:

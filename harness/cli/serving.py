@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+import math
 import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +12,15 @@ import oracles
 from harness.cli import allow_imports_beside, tell
 from harness.cli.option_words import options_from_words
 from harness.vocabulary.errors import InputError
+from oracles.clients.credentials import read_token
 from oracles.serve.binding import until_stopped
-from oracles.serve.handler import Limits
+from oracles.serve.limits import Limits, give_freed_memory_back
 
 if TYPE_CHECKING:
     from harness.vocabulary.oracle import Oracle
     from oracles.serve.binding import Running
+
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def serve(chosen: argparse.Namespace) -> int:
@@ -30,21 +33,22 @@ def serve(chosen: argparse.Namespace) -> int:
     allow_imports_beside(Path.cwd() / "audit.toml")
     at_once = _at_once(chosen)
     oracle = _opened(chosen)
+    limits = _limits(chosen, at_once)
     if chosen.stdio:
-        stdio.serve(oracle, sink=sink)
+        stdio.serve(oracle, sink=sink, limits=limits, debug=chosen.debug)
         return 0
-    token, limits = _token(chosen.token_env), Limits(concurrency=at_once)
+    token = None if chosen.token_env is None else read_token(chosen.token_env, "--token-env")
     if chosen.grpc:
         from oracles.serve.grpc import Tls
         from oracles.serve.grpc import serve as serve_grpc
 
         tls = Tls(*map(_content, _certificates(chosen))) if chosen.cert else None
-        server: Running = serve_grpc(oracle, chosen.grpc, token=token, tls=tls, limits=limits)
+        server: Running = serve_grpc(oracle, chosen.grpc, token=token, tls=tls, limits=limits, debug=chosen.debug)
     else:
         from oracles.serve import http
 
         context = _tls_context(chosen) if chosen.cert else None
-        server = http.serve(oracle, chosen.http, token=token, tls=context, limits=limits)
+        server = http.serve(oracle, chosen.http, token=token, tls=context, limits=limits, debug=chosen.debug)
     many = f", {at_once} questions at once" if at_once > 1 else ""
     tell(f"{oracle.card.name} is served at {server.address}{many}; stop it with Ctrl-C")
     until_stopped(server)
@@ -61,6 +65,30 @@ def _at_once(chosen: argparse.Namespace) -> int:
     return int(number)
 
 
+def _limits(chosen: argparse.Namespace, at_once: int) -> Limits:
+    """How much is accepted; to be called when all is imported and opened, which takes memory too."""
+    if not 0 < chosen.max_seconds < math.inf:
+        raise InputError(f"--max-seconds must be a positive number, not {chosen.max_seconds:g}")
+    limits = Limits(concurrency=at_once, question_seconds=chosen.max_seconds)
+    if chosen.max_memory is None:
+        return limits
+    give_freed_memory_back()
+    try:
+        return limits.within(_bytes(chosen.max_memory))
+    except InputError as error:
+        raise error.within(f"--max-memory {chosen.max_memory}") from None
+
+
+def _bytes(text: str) -> int:
+    """A size such as 512M; K, M and G are powers of 1024."""
+    number, unit = text[:-1], text[-1:].upper()
+    if unit not in UNITS:
+        number, unit = text, ""
+    if not number.isascii() or not number.isdecimal():
+        raise InputError("expected a whole number of bytes, or one with K, M or G, such as 512M")
+    return int(number) * UNITS.get(unit, 1)
+
+
 def _opened(chosen: argparse.Namespace) -> Oracle:
     """The oracle to serve; a python: function that threads call is called in this process."""
     options = options_from_words(chosen.option, "--option")
@@ -68,14 +96,6 @@ def _opened(chosen: argparse.Namespace) -> Oracle:
     if chosen.threads is None or scheme != "python":
         return oracles.open(chosen.address, **options)
     return oracles.python_oracle(rest, options)
-
-
-def _token(name: str | None) -> str | None:
-    if name is None:
-        return None
-    if not os.environ.get(name):
-        raise InputError(f"--token-env {name}: that environment variable is not set, or empty")
-    return os.environ[name]
 
 
 def _certificates(chosen: argparse.Namespace) -> list[Path]:
