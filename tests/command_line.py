@@ -1,10 +1,20 @@
-"""The command `harness` as a process of its own, and an anonymizer that stops answering where a test wants it to."""
+"""The command `harness`, in this process or in one of its own, and an anonymizer that stops where a test wants it to.
 
+A process of its own costs two seconds of computing before it does anything, because it imports pandas and
+scikit-learn. So `run_harness` calls the command in this process; a test that is about processes (signals, limits,
+standard streams, what an import costs) starts one with `harness_process` or `start_harness`.
+"""
+
+import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
+from harness.cli import main
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parent.parent
@@ -35,6 +45,44 @@ def f(df):
 
 
 def run_harness(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command in this process, as if it had been given in that folder; what it imports from there is forgotten."""
+    output, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with (
+        chdir(cwd),
+        redirect_stdout(output),
+        redirect_stderr(errors),
+        _imports_forgotten(),
+        patch.dict(os.environ, ENVIRONMENT),
+    ):
+        try:
+            code = main(words)
+        except SystemExit as end:  # of argparse
+            code = end.code if isinstance(end.code, int) else 1
+    return subprocess.CompletedProcess(words, code, _text(output), _text(errors))
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+@contextmanager
+def _imports_forgotten() -> Iterator[None]:
+    """Afterwards the folders where modules are found, and the modules found outside of them, are those of before."""
+    folders, modules = list(sys.path), set(sys.modules)
+    try:
+        yield
+    finally:
+        added = {folder for folder in sys.path if folder not in folders}
+        sys.path[:] = folders
+        for name in set(sys.modules) - modules:
+            origin = getattr(sys.modules[name], "__file__", None)
+            if origin is not None and str(Path(origin).parent) in added:
+                del sys.modules[name]
+
+
+def harness_process(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command as a process of its own."""
     command = [sys.executable, "-m", "harness.cli", *words]
     return subprocess.run(
         command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE, check=False

@@ -3,6 +3,8 @@
 Shares no code with the harness; the tests compare with it, the benchmark races against it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
@@ -30,8 +32,23 @@ def predict(
         [int(covers(cell, value)) for cell, value in zip(row, target, strict=True)]
         for row in release[quasi].itertuples(index=False)
     ]
-    model = BernoulliNB().fit(np.array(bits), release[sensitive].to_numpy(dtype=object))
-    aligned = dict(zip(model.classes_, model.predict_proba(np.ones((1, len(quasi))))[0], strict=True))
+    return _predict(np.array(bits), release[sensitive], domain)
+
+
+def predict_by_distinct_cells(
+    release: pd.DataFrame, target: tuple[Any, ...], quasi: list[str], sensitive: str, domain: list[str]
+) -> np.ndarray:
+    """The same with each distinct cell of a column parsed once: what a careful author of a naive pipeline would do."""
+    bits = np.empty((len(release), len(quasi)), dtype=np.int64)
+    for place, (name, value) in enumerate(zip(quasi, target, strict=True)):
+        codes, cells = pd.factorize(release[name])
+        bits[:, place] = np.array([covers(cell, value) for cell in cells])[codes]
+    return _predict(bits, release[sensitive], domain)
+
+
+def _predict(bits: np.ndarray, labels: pd.Series[Any], domain: list[str]) -> np.ndarray:
+    model = BernoulliNB().fit(bits, labels.to_numpy(dtype=object))
+    aligned = dict(zip(model.classes_, model.predict_proba(np.ones((1, bits.shape[1])))[0], strict=True))
     return np.array([aligned.get(value, 0.0) for value in domain])
 
 

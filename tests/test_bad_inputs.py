@@ -145,7 +145,8 @@ def test_a_wrong_file(text: str, sentence: str, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("option", "sentence"), [("headers", "option headers must be a table of texts, not 1"), ("plain", "plain must be")]
+    ("option", "sentence"),
+    [("headers", "headers must be a table of texts, not a int"), ("plain", "plain must be")],
 )
 def test_a_wrong_option_of_a_server(option: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import PAUSING, ROOT, allow_answers, asked, end, run_harness, start_harness
+from harness.auditing.journal import lines_of, measures_somebody
+from tests.command_line import PAUSING, ROOT, allow_answers, asked, end, harness_process, run_harness, start_harness
 from tests.waiting import PATIENCE, wait_until
 
 GOOD = (ROOT / "tests" / "golden" / "good.toml").read_text()
@@ -36,7 +37,8 @@ def test_the_exit_code_is_the_verdict(folder: Path, epsilon: str, extra: str, co
 
 
 def test_a_run_leaves_report_summary_and_journal(folder: Path) -> None:
-    run = run_harness("run", "audit.toml", "--out", "out", "--json", cwd=folder)
+    run = harness_process("run", "audit.toml", "--out", "out", "--json", cwd=folder)
+    assert run.returncode == 1, run.stderr
     report = json.loads(run.stdout)
     assert report["verdict"]["outcome"] == "violated"
     assert json.loads((folder / "out" / "report.json").read_text()) == report
@@ -115,12 +117,13 @@ def test_an_interrupted_run_keeps_what_it_measured_and_goes_on(
     _, errors = paused_audit.communicate(timeout=PATIENCE)
     assert paused_audit.returncode == 130
     assert "kept in out. To continue: harness run audit.toml --out out" in errors
-    kept = (folder / "out" / "journal.jsonl").read_text()
-    assert kept.count('"examined"') >= 5
-    _is_shown_without_a_verdict(folder, kept.count('"examined"'))
+    journal = folder / "out" / "journal.jsonl"
+    kept, examined = journal.read_text(), sum(map(measures_somebody, lines_of(journal)))
+    assert examined >= 5
+    _is_shown_without_a_verdict(folder, examined)
     allow_answers(folder)
     run_harness("run", "audit.toml", "--out", "out", cwd=folder)
-    assert (folder / "out" / "journal.jsonl").read_text().startswith(kept)
+    assert journal.read_text().startswith(kept)
 
 
 def _is_shown_without_a_verdict(folder: Path, examined: int) -> None:
@@ -180,10 +183,13 @@ def test_verify_recomputes_the_verdict_from_the_journal_alone(folder: Path) -> N
 def test_verify_refuses_an_edited_journal_and_names_the_line(folder: Path) -> None:
     run_harness("run", "audit.toml", "--out", "out", cwd=folder)
     journal = folder / "out" / "journal.jsonl"
-    journal.write_text(journal.read_text().replace('"distance":1.0', '"distance":0.1', 1))
+    lines = journal.read_text().splitlines(keepends=True)
+    about_her = next(number for number, line in enumerate(lines) if line.startswith('[{"x":'))
+    lines[about_her] = lines[about_her].replace("AAAA", "AAAB", 1)
+    journal.write_text("".join(lines))
     run = run_harness("verify", "out", cwd=folder)
     assert run.returncode == 2
-    assert "journal.jsonl, line " in run.stderr
+    assert f"journal.jsonl, line {about_her + 1}" in run.stderr
 
 
 @pytest.mark.parametrize(
@@ -252,7 +258,7 @@ def test_a_process_that_speaks_frames_is_audited_like_a_local_one(folder: Path) 
     [
         (("reference:mondrian", "--http", "0.0.0.0:0"), "token"),
         (("reference:mondrian", "--http", "127.0.0.1:0", "--option", "k"), "expected NAME=VALUE"),
-        (("reference:mondrian", "--http", "127.0.0.1:0", "--token-env", "NOWHERE"), "not set"),
+        (("reference:mondrian", "--http", "127.0.0.1:0", "--token-env", "NOWHERE"), "variable NOWHERE holds no token"),
         (("reference:mondrian", "--grpc", "127.0.0.1:0", "--cert", "x.pem"), "--cert needs --key"),
         (("reference:mondrian",), "required"),
     ],
@@ -261,3 +267,13 @@ def test_a_server_that_may_not_be_is_refused(folder: Path, words: tuple[str, ...
     run = run_harness("serve", *words, cwd=folder)
     assert run.returncode == 2
     assert why in run.stderr
+
+
+def test_a_server_takes_no_token_that_no_client_can_send_and_never_shows_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUR_TOKEN", "hunter2\n")
+    run = run_harness("serve", "reference:mondrian", "--http", "127.0.0.1:0", "--token-env", "OUR_TOKEN", cwd=folder)
+    assert run.returncode == 2
+    assert "OUR_TOKEN ends with a line break" in run.stderr
+    assert "hunter2" not in run.stderr

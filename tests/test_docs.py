@@ -251,7 +251,7 @@ def test_the_python_snippets_of_a_page_run_and_print_what_it_quotes(
 def test_the_first_screen_of_the_readme_has_the_command_of_the_demo_and_that_of_ci() -> None:
     screen = README.splitlines()[:FIRST_SCREEN]
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    (tests,) = (line for line in ci.splitlines() if "-m pytest" in line)
+    (tests,) = (line for line in ci.splitlines() if line.endswith("-m pytest"))
     assert tests in screen
     assert "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/harness demo" in screen
 

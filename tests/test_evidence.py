@@ -129,7 +129,7 @@ def test_other_draws_are_refused(folder: Path) -> None:
 
 def test_an_incomplete_last_line_is_ignored_and_said_to_be(folder: Path) -> None:
     with open(folder / "journal.jsonl", "ab") as journal:
-        journal.write(b'{"entry":"all is we')
+        journal.write(b'[{"entry": all is w')
     assert "except for an incomplete last line (19 bytes), which was ignored" in said(folder)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import run_harness
+from tests.command_line import harness_process, run_harness
 
 AUDIT = """
 [data]
@@ -34,7 +34,7 @@ def write_audit(folder: Path, name: str, options: str = "", workers: int = 1) ->
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_an_anonymizer_prints_is_in_a_log_and_nowhere_else(workers: int, tmp_path: Path) -> None:
     write_audit(tmp_path, "printing", workers=workers)
-    run = run_harness("run", "audit.toml", "--json", "--out", "out", cwd=tmp_path)
+    run = harness_process("run", "audit.toml", "--json", "--out", "out", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["verdict"]["outcome"] == "holds"
     assert "printed" not in run.stderr
@@ -45,7 +45,7 @@ def test_what_an_anonymizer_prints_is_in_a_log_and_nowhere_else(workers: int, tm
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_crash_costs_its_record_and_is_exit_code_3_where_none_may_fail(workers: int, tmp_path: Path) -> None:
+def test_a_crash_costs_its_record_alone(workers: int, tmp_path: Path) -> None:
     write_audit(tmp_path, "exiting_without_the_third", "attempts = 1", workers)
     run = run_harness("run", "audit.toml", "--out", "out", "--reveal", cwd=tmp_path)
     assert run.returncode == 4
@@ -53,6 +53,10 @@ def test_a_crash_costs_its_record_and_is_exit_code_3_where_none_may_fail(workers
     assert "INCONCLUSIVE: 1 record could not be measured (the process of f ended)" in printed
     assert "failed 1: the process of f ended (line 4" in printed
     assert "asked for f(D) without the record on line 4 of people.csv" in (tmp_path / "out" / "report.json").read_text()
+
+
+def test_a_crash_is_exit_code_3_where_none_may_fail(tmp_path: Path) -> None:
+    write_audit(tmp_path, "exiting_without_the_third", "attempts = 1")
     none = run_harness("run", "audit.toml", "--out", "none", "--max-failures", "0", cwd=tmp_path)
     assert none.returncode == 3
     assert "1 person could not be measured (the process of f ended), and max_failures = 0" in none.stderr

@@ -113,10 +113,10 @@ def test_the_citation_names_the_version_of_the_project() -> None:
     assert f"\nlicense: {project['license']}\n" in citation
 
 
-def test_ci_runs_the_test_command_of_the_readme() -> None:
-    (command,) = [
-        line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("python3 -m venv")
-    ]
+def test_ci_runs_the_test_command_of_the_readme_and_then_the_slow_tests() -> None:
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    (command,) = [line for line in lines if line.startswith("python3 -m venv")]
+    assert lines.index(".venv/bin/python -m pytest -m slow") > lines.index(command)
     assert command.endswith("-m pytest")
     assert f"\n{command}\n" in (ROOT / "README.md").read_text()
 

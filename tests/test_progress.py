@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from harness import progress
-from harness.auditing.events import Event, Examined, Measurement, Selected
+from harness.auditing.events import Event, Examined, Selected
+from harness.auditing.measurement import Measurement
 from harness.progress import Lines, Progress, with_progress
 from tests.anonymizers import chunks
-from tests.command_line import allow_answers, run_harness, write_pausing_audit
+from tests.command_line import allow_answers, harness_process, write_pausing_audit
 from tests.small_audits import audit
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 
 class Terminal(io.StringIO):
@@ -139,7 +140,10 @@ def test_without_a_terminal_lines_come_after_a_share_of_the_records(
     assert lines[0].startswith("harness: 5 of 100 records (5%)")
 
 
-def test_a_short_audit_writes_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_audit_writes_no_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Shorter than the time between lines, also where the machine is busy."""
+    monkeypatch.setattr(progress, "STEP_SECONDS", PATIENCE)
+    monkeypatch.setattr(progress, "QUIET_SECONDS", PATIENCE)
     audit(chunks, progress=True)
     assert capsys.readouterr() == ("", "")
 
@@ -162,7 +166,7 @@ def _read_into(lines: list[str], capsys: pytest.CaptureFixture[str]) -> int:
 def test_json_stays_alone_on_standard_output_and_quiet_is_quiet(tmp_path: Path) -> None:
     write_pausing_audit(tmp_path, 6)
     allow_answers(tmp_path)
-    run = run_harness("run", "audit.toml", "--json", "--quiet", cwd=tmp_path)
+    run = harness_process("run", "audit.toml", "--json", "--quiet", cwd=tmp_path)
     assert run.returncode == 1
     assert run.stdout.startswith('{"format"')
     assert run.stderr == ""

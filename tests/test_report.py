@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.auditing.compile_report import THRESHOLDS
+from harness.auditing.statistics_of_findings import THRESHOLDS
 from harness.cli import main
 from harness.render import RENDERERS, Renderer
 from oracles import as_oracle

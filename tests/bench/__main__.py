@@ -12,8 +12,10 @@ Sections:
     panel         the models of the standard panel at 1,000 rows, × tf-tf Bernoulli
     persons       persons with several rows, × persons with one
     reports       writing, reading back and verifying the report of 10,000 × 3 findings
+    million       an audit of a million records with an oracle that takes no time: memory, sizes, resume and verify
     records, quasi, sensitive, draws    how the cost of one record grows; draws are of the Laplace mechanism
     overhead      what the harness adds to a callable
+    transports    a question and its answer over HTTP, gRPC and standard input and output
     workers       one and two processes
     whole         `harness run` from the command to the report
 It is measured on Adult where that is at hand (../shared/data, or HARNESS_DATA), else on invented people. Costs in one
@@ -31,7 +33,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tests.bench import adversaries, overhead, persons, reports, scaling, stages, workers
+from tests.bench import adversaries, million, overhead, persons, reports, scaling, stages, transports, workers
 from tests.bench.measuring import Section
 from tests.bench.people import MOST, dataset
 from tests.bench.whole import Case, whole
@@ -50,11 +52,13 @@ def quick() -> Sections:
         "panel": lambda: adversaries.standard_panel(1_000, 2, 20, left_out=("mlp",)),
         "persons": lambda: persons.persons(10_000, 20),
         "reports": lambda: reports.reports(1_500),
+        "million": lambda: million.million(30_000),
         "records": lambda: scaling.records(COUNTS[:3], 30),
         "quasi": lambda: scaling.quasi_identifiers(2_000, 30),
         "sensitive": lambda: scaling.sensitive_values(2_000, 30),
         "draws": lambda: scaling.draws(2_000, 20),
         "overhead": lambda: overhead.overhead(dataset(10_000), 4),
+        "transports": lambda: transports.transports(dataset(10_000), 20),
         "workers": lambda: workers.workers(0.3, turns=1),
         "whole": lambda: whole([Case(1_000, "k = 5", 2), Case(500, "k = 5", 2, THREE)]),
     }
@@ -68,11 +72,13 @@ def full() -> Sections:
         "panel": lambda: adversaries.standard_panel(1_000, 3, 100),
         "persons": lambda: persons.persons(10_000, 200),
         "reports": lambda: reports.reports(10_000),
+        "million": lambda: million.million(1_000_000),
         "records": lambda: scaling.records(COUNTS, 600),
         "quasi": lambda: scaling.quasi_identifiers(10_000, 400),
         "sensitive": lambda: scaling.sensitive_values(10_000, 400),
         "draws": lambda: scaling.draws(10_000, 200),
         "overhead": lambda: overhead.overhead(dataset(10_000), 40),
+        "transports": lambda: transports.transports(dataset(10_000), 200),
         "workers": lambda: workers.workers(3.0, turns=3),
         "whole": lambda: whole(
             [

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.bench import adversaries, overhead, persons, reports, scaling, stages, workers
+from tests.bench import adversaries, million, overhead, persons, reports, scaling, stages, transports, workers
 from tests.bench.measuring import Section
 from tests.bench.people import dataset
 from tests.bench.whole import Case, whole
@@ -16,16 +16,19 @@ SMALL: dict[str, Callable[[], Section]] = {
     "panel": lambda: adversaries.standard_panel(100, 1, 2, left_out=("mlp", "forest")),
     "persons": lambda: persons.persons(300, 2),
     "reports": lambda: reports.reports(300),
+    "million": lambda: million.million(1_100),
     "records": lambda: scaling.records([200], 3),
     "quasi": lambda: scaling.quasi_identifiers(200, 2),
     "sensitive": lambda: scaling.sensitive_values(200, 2),
     "draws": lambda: scaling.draws(200, 2),
     "overhead": lambda: overhead.overhead(dataset(200), 1),
+    "transports": lambda: transports.transports(dataset(200), 2),
     "workers": lambda: workers.workers(0.02, turns=1),
     "whole": lambda: whole([Case(100, "k = 5", 1)]),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_section_is_measured(name: str) -> None:
     section = SMALL[name]()
