@@ -15,7 +15,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "Audits and their results": {
         "audit": (),
         "Report": (
-            "load", "of", "verdict", "verdicts", "findings", "notes", "assumptions", "card", "coupled", "claim",
+            "load", "of", "verdict", "verdicts", "findings", "all_findings", "notes", "assumptions", "card", "coupled",
+            "claim",
             "result", "statistics", "curve", "to_dict", "to_json", "to_frame", "summary",
             "render",
         ),
