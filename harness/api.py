@@ -343,13 +343,13 @@ def write_report(report: Report, out: Path, statements: Mapping[str, Any], *, re
     Returns the report with its test report beside it. A finished audit that was run again keeps its dates, and so its
     signature.
     """
-    issued = datetime.now(UTC).isoformat(timespec="seconds")
-    facts = gather_facts(out / JOURNAL, report.plain, report.to_json(), report.run or {}, statements, issued)
+    issued, text = datetime.now(UTC).isoformat(timespec="seconds"), report.to_json()
+    facts = gather_facts(out / JOURNAL, report.plain, text, report.run or {}, statements, issued)
     facts = dated_as_issued(out / CERTIFICATE, report.plain, facts)
     report = replace(report, run=dict(facts.run), certificate=compile_certificate(report.plain, facts))
     if report.rows is not None:  # before the report that names it
         write_findings(out, report.rows())
-    write_text(out / REPORT, report.to_json())
+    write_text(out / REPORT, text)
     write_text(out / SUMMARY, report.summary() + "\n")
     write_text(out / RUN, json.dumps(report.run, indent=1) + "\n")
     write_text(out / CERTIFICATE, certificate_text(report.certificate or {}))

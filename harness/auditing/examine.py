@@ -371,11 +371,9 @@ def _is_without_another(data: Dataset, person: int, release: Microdata) -> bool:
     """Whether a release holds as many rows as D without a person, all with sensitive values of D, but not of hers."""
     hers = list(data.rows_of(person))
     for column, whole, released in zip(data.sensitive_columns, data.sensitive_counts, release.sensitive, strict=True):
-        if len(released) != data.size - len(hers):
+        if len(released) != data.size - len(hers) or released.min(initial=0) < 0:
             return False
-        suppressed, kept = np.split(np.bincount(released + 1, minlength=len(whole) + 1), [1])
-        if suppressed[0]:
-            return False
+        kept = np.bincount(released, minlength=len(whole))
         left_out = np.bincount(column[hers], minlength=len(whole))
         if (kept != whole - left_out).any() and (kept <= whole).all():
             return True

@@ -202,6 +202,16 @@ def entries_beside_persons(path: Path) -> Iterator[tuple[str, Entry]]:
             yield line.link, _entry(path, number, line.body)
 
 
+def beside_persons_and_head(path: Path) -> tuple[list[tuple[str, Entry]], str]:
+    """The same as a list, and the head of the journal, in one reading."""
+    beside, head = [], ""
+    for number, line in enumerate(lines_of(path), start=1):
+        head = line.link
+        if not measures_somebody(line):
+            beside.append((line.link, _entry(path, number, line.body)))
+    return beside, head
+
+
 def measures_somebody(line: Line) -> bool:
     """Whether a line holds measurements of a person."""
     return line.body.startswith(ABOUT_A_PERSON)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from harness.auditing.compile_certificate import MALFORMED, Facts, compile_certificate, facts_of, to_text
 from harness.auditing.events import Merged
-from harness.auditing.journal import entries_beside_persons, head_of, lines_of, measures
+from harness.auditing.journal import Entry, beside_persons_and_head, lines_of, measures
 
 
 def gather_facts(
@@ -19,17 +19,17 @@ def gather_facts(
     issued: str,
 ) -> Facts:  # fmt: skip
     """The facts of an audit whose report.json holds this text."""
-    lines = entries_beside_persons(journal)
-    _, owner = next(lines)
-    merged = next((entry[Merged.name] for _, entry in lines if Merged.name in entry), None)
+    beside, head = beside_persons_and_head(journal)
+    owner = beside[0][1]
+    merged = next((entry[Merged.name] for _, entry in beside if Merged.name in entry), None)
     return Facts(
         issued=issued,
         run=run,
         statements=statements,
         oracle=owner["oracle"],
-        head=head_of(journal),
+        head=head,
         report=hashlib.sha256(text.encode()).hexdigest(),
-        witness=_link_of(journal, report["verdict"]["witness"]),
+        witness=_link_of(journal, beside, report["verdict"]["witness"]),
         shards=None if merged is None else {"number": len(merged["heads"]), "root": merged["root"]},
     )
 
@@ -45,9 +45,11 @@ def dated_as_issued(path: Path, report: Mapping[str, Any], facts: Facts) -> Fact
     return before if same else facts
 
 
-def _link_of(journal: Path, person: int) -> str:
-    """The link of the last line about a person, or about the one who was examined for her."""
-    beside = [(link, entry) for link, entry in entries_beside_persons(journal) if {"selected", "failed"} & set(entry)]
+def _link_of(journal: Path, beside: Sequence[tuple[str, Entry]], person: int) -> str:
+    """The link of the last line about a person, or about the one who was examined for her.
+
+    `beside` are the entries of the journal that are not measurements of a person.
+    """
     groups = [entry["selected"]["duplicates"] for _, entry in beside if "selected" in entry][-1]
     examined = next((group[0] for group in groups if person in group), person)
     failed = {link for link, entry in beside if entry.get("failed", {}).get("person") == examined}

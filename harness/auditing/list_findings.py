@@ -26,6 +26,8 @@ LARGE = 20_000  # findings of a pair up to which report.json lists all
 LISTED = 1_000  # of a larger one: the worst of each pair
 ALL_VECTORS, WORST_VECTORS = 1_000, 100  # findings of a pair with vectors: all of so many, else the worst
 CHUNK = 10_000  # findings that are spelled at once
+VECTORS = ("present", "absent", "per_value")
+WITHHELD = dict.fromkeys(OF_A_PERSON)
 
 Plain = dict[str, Any]
 
@@ -37,7 +39,7 @@ def is_large(columns: Columns) -> bool:
 def plain_findings(findings: Sequence[Columns], named: Collection[int] = ()) -> Plain:
     """The sections of a report that hold findings; those of persons whom the report names are always listed."""
     if not any(map(is_large, findings)):
-        return {"findings": [to_plain(each) for each in _listed(findings, [np.arange(len(one)) for one in findings])]}
+        return {"findings": list(_all_listed(findings))}
     places = [
         np.union1d(_worst_first(columns)[:LISTED], np.flatnonzero(np.isin(columns.get("person"), list(named))))
         for columns in findings
@@ -57,11 +59,24 @@ def _worst_first(columns: Columns) -> Ints:
     return np.lexsort((columns.get("person"), -columns.get("distance"), -columns.get("lower")))
 
 
+def _all_listed(findings: Sequence[Columns]) -> Iterator[Plain]:
+    """All findings by person; of many only the worst are made one by one, since they alone have vectors."""
+    with_vectors = [_with_vectors(one) for one in findings]
+    rows = _rows_without_vectors(findings)
+    for place in range(len(findings[0])):
+        for pair, columns in enumerate(findings):
+            row = next(rows)
+            yield to_plain(columns.finding(place)) if place in with_vectors[pair] else row
+
+
+def _with_vectors(columns: Columns) -> set[int]:
+    """The places of the findings that are listed with both predictions."""
+    return set(_worst_first(columns)[: None if len(columns) <= ALL_VECTORS else WORST_VECTORS].tolist())
+
+
 def _listed(findings: Sequence[Columns], places: Sequence[Ints]) -> Iterator[Finding]:
     """The findings at these places of each pair, by person; large reports keep the vectors of the worst only."""
-    with_vectors = [
-        set(_worst_first(one)[: None if len(one) <= ALL_VECTORS else WORST_VECTORS].tolist()) for one in findings
-    ]
+    with_vectors = [_with_vectors(one) for one in findings]
     keys = (
         [
             (int(columns.get("person")[place]), pair, place)
@@ -87,6 +102,13 @@ def digest_of_rows(rows: Iterator[Plain]) -> str:
 
 def rows_of_findings(findings: Sequence[Columns]) -> Iterator[Plain]:
     """All findings as report.json would list them, by person, without what is withheld."""
+    for row in _rows_without_vectors(findings):
+        row.update(WITHHELD)
+        yield row
+
+
+def _rows_without_vectors(findings: Sequence[Columns]) -> Iterator[Plain]:
+    """All findings as report.json lists those whose predictions it does not show, by person."""
     for start in range(0, max(map(len, findings)), CHUNK):
         spelled = [list(_rows(one, start, min(start + CHUNK, len(one)))) for one in findings]
         for of_person in zip(*spelled, strict=True):
@@ -94,7 +116,7 @@ def rows_of_findings(findings: Sequence[Columns]) -> Iterator[Plain]:
 
 
 def _rows(columns: Columns, start: int, stop: int) -> Iterator[Plain]:
-    """The same as `to_plain` of the findings from one place to another, from columns."""
+    """The same as `to_plain` of the findings from one place to another, from columns; vectors are left out."""
     part = columns.part(start, stop)
     template = dict.fromkeys(to_plain(columns.finding(0)))
     failed, exact = part.get("failed"), part.get("exact")
@@ -105,13 +127,13 @@ def _rows(columns: Columns, start: int, stop: int) -> Iterator[Plain]:
         "adversary": [columns.pair[0]] * len(part),
         "secret": [columns.pair[1]] * len(part),
         "exact": exact.tolist(),
-        **{name: [None] * len(part) for name in OF_A_PERSON},
+        **{name: [None] * len(part) for name in VECTORS},
     }
     for name in ("distance", "lower", "upper", "own_upper"):
         lists[name] = [
             None if bad else plain_number(one) for one, bad in zip(part.get(name).tolist(), failed, strict=True)
         ]
-    for name in ("coupled", "draws", "drawn", "look", "kept", "broken", "alpha"):
+    for name in ("coupled", "draws", "drawn", "look", "changed", "kept", "broken", "alpha"):
         lists[name] = part.get(name).tolist()
     for name in ("floor", "own_delta_upper", "delta_beyond_noise", "privacy_loss"):
         lists[name] = [None if math.isnan(one) else one for one in part.get(name).tolist()]

@@ -221,17 +221,17 @@ class AuditState:
     def _finding(self, event: Examined, adversary: int, secret: int, measured: list[Measurement]) -> Finding:
         assert self.selected is not None, "persons are examined only after they were selected"
         exact = self.selected.exact[adversary]
-        blank = replace(
-            self.blank(event.person, event.look, adversary, secret),
+        blank = self.blank(
+            event.person, event.look, adversary, secret,
             alpha=0.0 if exact else self.selected.looks[event.look - 1].alpha / len(measured),
             kept=all(self._bets_prove(event.person, one, keeps=True) for one in measured),
             broken=any(self._bets_prove(event.person, one, keeps=False, rows=len(measured)) for one in measured),
-        )
+        )  # fmt: skip
         earlier = self.found(event.person, adversary, secret) if self.latest[event.person] else None
         return merge_rows_and_looks(measured, blank, earlier)
 
-    def blank(self, person: int, look: int, adversary: int, secret: int) -> Finding:
-        """A finding that says whom and what it is about, and nothing else."""
+    def blank(self, person: int, look: int, adversary: int, secret: int, **known: Any) -> Finding:
+        """A finding that says whom and what it is about, and nothing else but what is given."""
         assert self.selected is not None, "persons are examined only after they were selected"
         return Finding(
             person=person,
@@ -245,6 +245,7 @@ class AuditState:
             coupled=self.profile is None or self.profile.coupled,
             look=look,
             claim=self.claim,
+            **known,
         )
 
     def _carry(self, person: int, measured: Iterable[Measurement]) -> None:

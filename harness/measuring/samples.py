@@ -133,6 +133,8 @@ def wasserstein(x: Coordinates, y: Coordinates) -> Floats:
     """W₁ of the two empirical laws of each coordinate (v2, eq. 1).  # [coordinates]"""
     if len(x) != len(y):
         return _unequal(x.ordered, y.ordered)
+    if len(x) == 1:
+        return np.abs(x.columns[:, 0] - y.columns[:, 0])
     if len(x) < MANY:
         moved: Floats = np.abs(x.ordered - y.ordered).mean(axis=1)
         return moved

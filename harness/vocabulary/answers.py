@@ -34,7 +34,8 @@ def parts_of(ask: Ask, max_draws: int | None) -> Iterator[Ask]:
     """The same question in asks of at most so many draws each, with the seeds that the draws have in the whole."""
     step = min(ask.draws, max_draws or ask.draws)
     for done in range(0, ask.draws, step):
-        yield replace(ask, draws=min(step, ask.draws - done), seed=(ask.seed + done) % 2**63)
+        draws, seed = min(step, ask.draws - done), (ask.seed + done) % 2**63
+        yield ask if (draws, seed) == (ask.draws, ask.seed) else replace(ask, draws=draws, seed=seed)
 
 
 def _checked_part(oracle: Oracle, ask: Ask) -> Iterator[Release]:

@@ -16,6 +16,8 @@ from harness.vocabulary.table import Cells, Codes
 from harness.vocabulary.values import Interval, OneOf, Other, Raw, Reading, Unreadable, Value, parse, resolve_other
 from harness.vocabulary.values.shares import Shares, split_shares
 
+MOST_PALETTES = 512  # whose numbers a lexicon remembers
+
 
 @dataclass(frozen=True, eq=False)
 class CellIds:
@@ -43,16 +45,32 @@ class Lexicon:
         self._shares: list[Shares | None] = []
         self._has_shares = False
         self._worked_out: dict[Hashable, npt.NDArray[Any]] = {}
+        self._of_palettes: dict[int, tuple[npt.NDArray[Any], npt.NDArray[np.int64]]] = {}  # by identity of the palette
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock, which cannot travel."""
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
+        """Everything but the lock and what memory addresses name, which cannot travel."""
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_of_palettes")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
+        vars(self).update(state, _lock=threading.Lock(), _of_palettes={})
 
     def ids(self, cells: Cells) -> npt.NDArray[np.int64]:
-        """The lexicon's number of each cell of the palette; cells never seen are read now."""
+        """The lexicon's number of each cell of the palette; cells never seen are read now.
+
+        A palette that nobody can change, which releases may share, is looked up once.
+        """
+        palette = cells.palette
+        known = self._of_palettes.get(id(palette))
+        if known is not None and known[0] is palette:
+            return known[1]
+        numbers = self._look_up(cells)
+        if not palette.flags.writeable:
+            if len(self._of_palettes) >= MOST_PALETTES:
+                self._of_palettes.clear()
+            self._of_palettes[id(palette)] = palette, numbers
+        return numbers
+
+    def _look_up(self, cells: Cells) -> npt.NDArray[np.int64]:
         palette = cells.palette.tolist()
         try:
             return np.fromiter(map(self._ids.__getitem__, palette), np.int64, len(palette))
@@ -61,18 +79,19 @@ class Lexicon:
                 return np.array(self._learn(palette, cells), dtype=np.int64)
 
     def _learn(self, palette: list[object], cells: Cells) -> list[int]:
-        read = [self._read(cell, position, cells) for position, cell in enumerate(palette)]
-        values, shares = [value for value, _ in read], [each for _, each in read]
-        fixed = [not isinstance(value, Other) for value in values]
-        if not all(fixed):  # what "OTHER" covers depends on the cells beside it, so it is never remembered
-            values = resolve_other(values, self.reading)
-        numbers = [self._number(value, each) for value, each in zip(values, shares, strict=True)]
-        self._ids.update((cell, number) for cell, number, keep in zip(palette, numbers, fixed, strict=True) if keep)
-        return numbers
+        unknown = [(position, cell) for position, cell in enumerate(palette) if cell not in self._ids]
+        new = [(cell, *self._read(cell, position, cells)) for position, cell in unknown]
+        lasting = [one for one in new if not isinstance(one[1], Other)]
+        self._ids.update((cell, self._number(value, shares)) for cell, value, shares in lasting)
+        if len(lasting) == len(new):
+            return [self._ids[cell] for cell in palette]
+        # What "OTHER" covers depends on the cells beside it, so it is never remembered.
+        others = {cell: shares for cell, value, shares in new if isinstance(value, Other)}
+        values = [Other() if cell in others else self._values[self._ids[cell]] for cell in palette]
+        resolved = zip(palette, resolve_other(values, self.reading), strict=True)
+        return [self._number(value, others[cell]) if cell in others else self._ids[cell] for cell, value in resolved]
 
     def _read(self, cell: object, position: int, cells: Cells) -> tuple[Value, Shares | None]:
-        if cell in self._ids:
-            return self._values[self._ids[cell]], self._shares[self._ids[cell]]
         try:
             split = split_shares(cell, self.reading) if self._may_hold_shares(cell) else None
             return (parse(cell, self.reading), None) if split is None else (parse(split[0], self.reading), split[1])

@@ -17,11 +17,7 @@ from harness.vocabulary.errors import InputError, ReleaseError, did_you_mean, ne
 from harness.vocabulary.lexicon import CellIds, Lexicon, cell_ids, not_own, without_gaps
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Codes, Table
-from harness.vocabulary.values import (
-    Exact,
-    Suppressed,
-    suppression_sign,
-)
+from harness.vocabulary.values import Exact, Suppressed, Value, suppression_sign
 
 Floats = npt.NDArray[np.float64]
 WEIGHT_NAMES = ("count", "weight", "weights", "frequency", "freq")
@@ -30,6 +26,7 @@ SHARES_ARE_SHOWN = (
     "the release says how the original values of its classes are shared out (proportional); an adversary reads that "
     'with encoder = "proportional" only'
 )
+NOT_OWN = -2  # in the place of a position: a sensitive value that the data has not
 NOT_ON_THE_SIMPLEX = 1e-6  # how far a row of predictions may sum away from 1
 
 
@@ -74,9 +71,9 @@ class Microdata:
 
     def _rows_for(self, secret: Secret) -> TrainingRows:
         labels = secret.codes(self.sensitive)
-        known = labels >= 0
-        if known.all():
+        if labels.min(initial=0) >= 0:
             return TrainingRows(self.quasi, labels, secret.values, self.weights, secret.ranks)
+        known = labels >= 0
         quasi = tuple(CellIds(column.lexicon, column.ids, column.codes[known]) for column in self.quasi)
         weights = None if self.weights is None else self.weights[known]
         return TrainingRows(quasi, labels[known], secret.values, weights, secret.ranks)
@@ -147,15 +144,14 @@ class Reader:
         require_columns(self.data.schema, table)
         weights, notes = weights_of(self.data.schema, table)
         notes += [f"{VENDOR_SAYS}{note}" for note in table.notes]
-        usable = np.ones(table.rows, dtype=bool) if weights is None else weights > 0
-        kept = slice(None) if usable.all() else usable
+        kept = slice(None) if weights is None or (weights > 0).all() else weights > 0
         sensitive = []
         for lexicon in self.lexicons[self._quasi :]:
             codes = self._sensitive_column(lexicon, table)[kept]
             sensitive.append(codes)
-            if (codes < 0).any():
+            if codes.min(initial=0) < 0:
                 notes.append(f"rows whose {lexicon.name!r} is suppressed are left out where it is inferred")
-            if not (codes >= 0).any():
+            if codes.max(initial=-1) < 0:
                 notes.append(f"a release holds no row that shows {lexicon.name!r}: nothing can be inferred from it")
         quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
         if any(column.lexicon.has_shares for column in quasi):
@@ -165,11 +161,13 @@ class Reader:
     def _sensitive_column(self, lexicon: Lexicon, table: Table) -> Codes:
         """Each row's position in the domain of a sensitive column; -1 where the cell is suppressed."""
         column = without_gaps(table.column(lexicon.name))
-        positions = np.array(
-            [_position(lexicon, number, entry, column) for entry, number in enumerate(lexicon.ids(column))],
-            dtype=np.int32,
-        )
-        return positions[column.codes] if len(positions) else column.codes
+        ids = lexicon.ids(column)
+        if not len(ids):
+            return column.codes
+        positions: Codes = lexicon.each("position", lambda value: _position(lexicon, value)).take(ids)
+        if positions.min() == NOT_OWN:
+            raise not_own(lexicon.name, int(positions.argmin()), column)
+        return positions.take(column.codes)
 
     def _quasi_column(self, lexicon: Lexicon, table: Table, kept: Any) -> CellIds:
         return cell_ids(lexicon, table.column(lexicon.name), kept)
@@ -221,14 +219,11 @@ def require_columns(schema: Schema, table: Table) -> None:
             )
 
 
-def _position(lexicon: Lexicon, number: int, entry: int, column: Cells) -> int:
+def _position(lexicon: Lexicon, value: Value) -> np.int32:
     """Where a released sensitive cell stands in its domain; -1 when it is suppressed."""
-    value = lexicon.value(number)
     if isinstance(value, Suppressed):
-        return -1
-    if isinstance(value, Exact) and value.raw in lexicon.place:
-        return lexicon.place[value.raw]
-    raise not_own(lexicon.name, entry, column)
+        return np.int32(-1)
+    return np.int32(lexicon.place.get(value.raw, NOT_OWN) if isinstance(value, Exact) else NOT_OWN)
 
 
 def _numbers(name: str, cells: Cells, *, is_declared: bool) -> Floats:

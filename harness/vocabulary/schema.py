@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -291,7 +292,7 @@ class Schema:
         if self.person in [column.name for column in self.sensitive]:
             raise InputError(f"person names {self.person!r}, a sensitive column; expected one that says whose a row is")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns of D in the order in which f gets them: quasi-identifiers, then sensitive."""
         return tuple(column.name for column in (*self.quasi, *self.sensitive))

@@ -39,12 +39,19 @@ class Printed(NamedTuple):
     def of(cls, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> Printed:
         """`rows` stand in the order of the classes."""
         codes, known = _numbered(_texts(ground, style, number, rows, classes), {})
-        return cls(known, Cells(np.array(list(known), dtype=object), codes))
+        return cls(known, Cells(_palette(list(known)), codes))
 
     def continued(self, ground: Ground, style: Style, number: int, rows: Longs, classes: Nodes) -> Cells:
         """The same column of other classes: cells that are known keep their code, new ones get the next."""
         codes, fresh = _numbered(_texts(ground, style, number, rows, classes), self.known)
-        return Cells(np.concatenate([self.cells.palette, np.array(list(fresh), dtype=object)]), codes)
+        return Cells(_palette([*self.cells.palette.tolist(), *fresh]), codes)
+
+
+def _palette(texts: list[str]) -> npt.NDArray[Any]:
+    """Cells that nobody can change: many releases share them, and whoever reads these looks them up once."""
+    palette = np.array(texts, dtype=object)
+    palette.flags.writeable = False
+    return palette
 
 
 def _numbered(texts: Iterable[str | None], known: Mapping[str, int]) -> tuple[Ints, dict[str, int]]:

@@ -10,20 +10,21 @@ one go, and the results are kept for those who will be asked about next.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.vocabulary.table import Cells
-from oracles.reference.axes import Ground, Ints, Longs
+from oracles.reference.axes import Flags, Ground, Ints, Longs
 from oracles.reference.cells import Printed, Style
 from oracles.reference.cuts import Nodes, Rule, equal_nodes, partition
 from oracles.reference.doubt import doubtful_rows
 
-SMALL = 48  # rows of a node that is cut again without asking first which of them are doubtful
+SMALL = 80  # rows of a node that is cut again without asking first which of them are doubtful
 MOST_AT_ONCE = 1 << 14  # rows that are cut again in one go
 MOST_KEPT = 1 << 12  # goes whose results are kept
 
@@ -41,7 +42,8 @@ class Variants(NamedTuple):
     rows: Ints  # in the order of the classes
     begin: Longs  # [variant], its first class; then the number of all classes
     sizes: Longs  # [class]
-    columns: tuple[Cells, ...]  # codes [class]
+    codes: Ints  # [axis, class]
+    palettes: tuple[npt.NDArray[Any], ...]  # per axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +77,13 @@ class FullRun:
         return tuple(column.cells.taking(self.class_of) for column in self.columns)
 
     def without(self, record: int) -> tuple[Cells, ...] | None:
-        """Those of D⁻ⁱ, where i's own are void; None if i's absence changes what widths are measured against."""
+        """Those of D⁻ⁱ, without i's own; None if i's absence changes what widths are measured against."""
         axes = self.ground.axes
         if not self._same_measure(axes.codes[:, record].tolist(), int(axes.secrets[record])):
             return None
         place = self._place(record)
         go, variant = divmod(int(np.searchsorted(self._left_out(place), record)), self._variants_at_once(place))
-        return self._replaced(place, self._variants(place, go), variant)
+        return self._replaced(record, place, self._variants(place, go), variant)
 
     def _same_measure(self, codes: list[int], secret: int) -> bool:
         """Do the other rows together reach as far, and are they a class? t is measured against all of them."""
@@ -142,38 +144,57 @@ class FullRun:
         if place.again:
             rows, classes = partition(self.ground, self.rule, rows, classes)
         begin = np.searchsorted(classes.start, np.arange(len(left_out) + 1) * (len(mine) - 1))
-        columns = tuple(
+        columns = [
             column.continued(self.ground, self.style, axis, rows, classes) for axis, column in enumerate(self.columns)
-        )
-        return Variants(rows.astype(np.int32), begin, classes.size, columns)
+        ]
+        codes = np.stack([column.codes for column in columns])
+        return Variants(rows.astype(np.int32), begin, classes.size, codes, tuple(each.palette for each in columns))
 
     @cached_property
-    def _codes_by_record(self) -> tuple[Ints, ...]:
-        return tuple(cells.codes for cells in self.whole())
+    def _codes_by_class(self) -> Ints:
+        """What each class prints.  # [axis, class]"""
+        return np.stack([column.cells.codes for column in self.columns])
 
-    def _replaced(self, place: Place, variants: Variants, variant: int) -> tuple[Cells, ...]:
-        """The release with the classes of a variant in the place of the old ones."""
+    @cached_property
+    def _codes_by_record(self) -> Ints:
+        """What is released of each record.  # [axis, record]"""
+        return self._codes_by_class.take(self.class_of, axis=1)
+
+    def _replaced(self, record: int, place: Place, variants: Variants, variant: int) -> tuple[Cells, ...]:
+        """The release without the record, with the classes of a variant in the place of the old ones."""
         start, size = int(self.nodes.start[place.node]), int(self.nodes.size[place.node])
         old = slice(*np.searchsorted(self.classes.start, [start, start + size]).tolist())
         new = slice(*variants.begin[variant : variant + 2].tolist())
         rows, sizes = variants.rows[variant * (size - 1) : (variant + 1) * (size - 1)], variants.sizes[new]
-        each = zip(self.columns, self._codes_by_record, variants.columns, strict=True)
-        return tuple(
-            _with_classes_replaced(before.cells, codes, old, after.taking(new), rows, sizes)
-            for before, codes, after in each
-        )
+        before, after = self._codes_by_class, variants.codes[:, new]
+        by_class = np.concatenate([before[:, : old.start], after, before[:, old.stop :]], axis=1)
+        codes = _without_record(self._codes_by_record, record)
+        codes[:, rows - (rows > record)] = np.repeat(after, sizes, axis=1)
+        each = zip(variants.palettes, codes, _used_cells(by_class, variants.palettes), strict=True)
+        return tuple(_with_used_cells(*column) for column in each)
 
 
-def _with_classes_replaced(before: Cells, codes: Ints, old: slice, after: Cells, rows: Ints, sizes: Longs) -> Cells:
-    """A column record by record, with other classes of these rows, and no cell that no class uses."""
-    codes = codes.copy()
-    codes[rows] = np.repeat(after.codes, sizes)
-    by_class = np.concatenate([before.codes[: old.start], after.codes, before.codes[old.stop :]])
-    used = np.bincount(by_class + 1, minlength=len(after.palette) + 1)[1:] > 0  # a missing cell has the code -1
+def _without_record(codes: Ints, record: int) -> Ints:
+    axes, records = codes.shape
+    left = np.empty((axes, records - 1), dtype=np.int32)
+    left[:, :record], left[:, record:] = codes[:, :record], codes[:, record + 1 :]
+    return left
+
+
+def _used_cells(by_class: Ints, palettes: Sequence[npt.NDArray[Any]]) -> list[Flags]:
+    """Which cells of each palette some class prints; a missing cell has the code -1.  # per axis [cell]"""
+    ends = np.cumsum([len(palette) + 1 for palette in palettes])
+    begin = ends - [len(palette) for palette in palettes]  # one place before it is that of a missing cell
+    used = np.bincount((by_class + begin[:, None]).ravel(), minlength=int(ends[-1])) > 0
+    return [used[first:end] for first, end in zip(begin.tolist(), ends.tolist(), strict=True)]
+
+
+def _with_used_cells(palette: npt.NDArray[Any], codes: Ints, used: Flags) -> Cells:
+    """A column without the cells that no class prints."""
     if used.all():
-        return Cells(after.palette, codes)
+        return Cells(palette, codes)
     ranks = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
-    return Cells(after.palette[used], ranks[codes])
+    return Cells(palette[used], ranks.take(codes))
 
 
 def _parents(nodes: Nodes) -> list[int]:

@@ -118,16 +118,17 @@ class Mondrian:
             if self.infeasible == "error":
                 raise
             return _generalised(data, drop, broken.parameter)
-        return Table(data.schema.names, (*quasi, *_sensitive_columns(data))).without(drop)
+        return Table(data.schema.names, (*quasi, *(cells.without(drop) for cells in _sensitive_columns(data))))
 
     def _quasi_columns(self, data: Dataset, drop: tuple[int, ...]) -> tuple[Cells, ...]:
-        """Record by record; those of the rows that are left out are void."""
+        """Record by record, of the rows that are left."""
         full = self._full(data) if self.incremental and len(drop) < 2 else None
         if full is not None:
             columns = full.without(drop[0]) if drop else full.whole()
             if columns is not None:
                 return columns
-        return self._run(data, np.delete(np.arange(data.size), drop)).whole()
+        whole = self._run(data, np.delete(np.arange(data.size), drop)).whole()  # void where a row is left out
+        return tuple(cells.without(drop) for cells in whole) if drop else whole
 
     def _full_run(self, data: Dataset) -> FullRun | None:
         """The run on D; None if D cannot be released, although D⁻ⁱ may be."""

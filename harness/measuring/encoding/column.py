@@ -15,6 +15,9 @@ from harness.vocabulary.errors import InputError
 from harness.vocabulary.lexicon import CellIds
 from harness.vocabulary.values import Exact, Raw, Value
 
+COVERED = np.ones(1)  # the features of every target under tf
+COVERED.flags.writeable = False
+
 
 class ColumnEncoding(Protocol):
     """How the cells of one column become features."""
@@ -66,7 +69,7 @@ class TrueFalse(ColumnEncoding):
         if target is None:
             raise InputError(f"column {column.lexicon.name!r}: tf compares cells with a target, and none was given")
         covers = column.lexicon.covering(target)[column.ids]
-        return ColumnFeatures(covers.astype(np.float64)[:, None], column.codes, lambda raw: np.ones(1))
+        return ColumnFeatures(covers.astype(np.float64)[:, None], column.codes, lambda raw: COVERED)
 
     def labels(self, column: CellIds) -> tuple[str, ...]:
         return ("covers the target",)
