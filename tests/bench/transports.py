@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,16 @@ QUESTIONS: dict[str, Callable[[Dataset, int], Ask]] = {
 _metered = MeteredAnonymizer(decades)
 
 
+@cache
+def _meter_file() -> int:
+    """Opened once: to open it for every question would count as the server's."""
+    return os.open(os.environ[METER], os.O_WRONLY | os.O_CREAT)
+
+
 def metered_decades(data: pd.DataFrame) -> pd.DataFrame:
     """`decades`, which leaves its own seconds of CPU in a file."""
     release = _metered(data)
-    Path(os.environ[METER]).write_text(str(_metered.seconds))
+    os.pwrite(_meter_file(), f"{_metered.seconds:.12f}".encode(), 0)
     return release
 
 
