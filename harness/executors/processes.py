@@ -24,6 +24,9 @@ from harness.vocabulary.errors import NO_ANSWER_IN_TIME, PROCESS_ENDED, InputErr
 
 LEAD = 0.2  # seconds of work that a worker has ahead of it: more than a slow disk keeps the parent
 MOST = 64  # items that it has ahead at most
+# For glibc: arrays up to this size, in bytes, are made of memory that was freed before. New memory from the system for
+# every release of 30,000 rows cost an audit 15 % of its time.
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(128 << 20)}
 DEATHS = 3  # of workers over one item, which is then taken for their cause
 
 
@@ -108,11 +111,11 @@ class _Worker:
 
 @contextmanager
 def worker_settings() -> Iterator[None]:
-    """A process started inside is not interrupted by Ctrl-C, and computes with one thread unless its user set more.
+    """A process started inside is not interrupted by Ctrl-C, computes with one thread, and keeps memory it has freed.
 
-    Both are inherited, because both must hold before its first import.
+    All is inherited, because it must hold before its first import; what its user has set stays.
     """
-    ours = environment_of_one_thread()
+    ours = environment_of_one_thread() | {name: size for name, size in KEEP_MEMORY.items() if name not in os.environ}
     resource_tracker.ensure_running()  # or the first process starts it, and that lets Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(ours)
