@@ -10,7 +10,7 @@ from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import ReleaseError
 from harness.vocabulary.release import Microdata, Predictions, Reader, as_release, checked_predictions
 from harness.vocabulary.schema import Schema
-from harness.vocabulary.table import Table
+from harness.vocabulary.table import Cells, Table
 
 FRAME = pd.DataFrame({"age": [20, 30, 40, 50], "sex": list("MFMF"), "ill": ["flu", "flu", "ulcer", "flu"]})
 
@@ -113,6 +113,16 @@ def test_numbers_printed_as_floats_are_the_same_numbers() -> None:
     data_reader = reader()
     release = data_reader.read(Table.from_frame(FRAME.assign(age=["20.0", "30", "40.00", "5e1"])))
     assert covered(data_reader, release, 3)[0] == [False, False, False, True]
+
+
+def test_a_palette_that_its_owner_changes_is_read_anew_and_one_that_nobody_can_change_is_looked_up_once() -> None:
+    lexicon = reader().lexicons[1]
+    cells = Cells(np.array(["M", "F"], dtype=object), np.array([0, 1], dtype=np.int32))
+    before = lexicon.ids(cells)
+    cells.palette[0] = "*"
+    assert lexicon.ids(cells)[0] != before[0]
+    cells.palette.flags.writeable = False
+    assert lexicon.ids(cells) is lexicon.ids(cells)
 
 
 def test_what_other_means_depends_on_the_cells_beside_it() -> None:
