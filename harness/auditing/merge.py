@@ -34,10 +34,12 @@ from harness.auditing.journal import (
     person_of,
 )
 from harness.auditing.keyed_digests import KEY, unsealed_part
+from harness.auditing.prediction_file import FILE as PREDICTIONS
+from harness.auditing.prediction_file import whole_records
 from harness.auditing.shard import Shard
 from harness.auditing.what_differs import what_differs
 from harness.vocabulary.errors import InputError, JournalError
-from harness.vocabulary.private_files import make_private_folder, write_private
+from harness.vocabulary.private_files import make_private_folder, write_private, write_private_blocks
 
 PARTIAL = "journal.jsonl.merging"
 OF_PERSONS = (Failed.name, Resumed.name, Salvaged.name)  # what shards need not have in common
@@ -80,6 +82,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         make_private_folder(out)
         _copy_key(shards[0], out)
         _copy_draws(shards, common, out)
+        _join_predictions(shards, out)
         _write(out, owner, common, merged, shards)
     except OSError as error:
         raise not_written(out, error) from None
@@ -215,6 +218,12 @@ def _copy_draws(shards: Sequence[ShardJournal], common: dict[tuple[str, Any], En
                 continue
             write_private(draws_file(out, name), draws_file(shard.folder, name).read_bytes())
             break
+
+
+def _join_predictions(shards: Sequence[ShardJournal], out: Path) -> None:
+    """The draws of predictions of all shards, one after the other, in one file."""
+    if any(os.path.lexists(shard.folder / PREDICTIONS) for shard in shards):
+        write_private_blocks(out / PREDICTIONS, (block for shard in shards for block in whole_records(shard.folder)))
 
 
 def _write(
