@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
     shards = _all_shards([_opened(folder) for folder in folders])
     common = _common(shards)
     heads = tuple(_finished(shard, common) for shard in shards)
+    predictions = [whole_records(shard.folder) for shard in shards if os.path.lexists(shard.folder / PREDICTIONS)]
     merged = Merged(heads, root_of(heads))
     owner = {name: value for name, value in shards[0].owner.items() if name != "shard"}
     if (out / JOURNAL).exists():
@@ -82,7 +84,8 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         make_private_folder(out)
         _copy_key(shards[0], out)
         _copy_draws(shards, common, out)
-        _join_predictions(shards, out)
+        if predictions:
+            write_private_blocks(out / PREDICTIONS, chain.from_iterable(predictions))
         _write(out, owner, common, merged, shards)
     except OSError as error:
         raise not_written(out, error) from None
@@ -218,12 +221,6 @@ def _copy_draws(shards: Sequence[ShardJournal], common: dict[tuple[str, Any], En
                 continue
             write_private(draws_file(out, name), draws_file(shard.folder, name).read_bytes())
             break
-
-
-def _join_predictions(shards: Sequence[ShardJournal], out: Path) -> None:
-    """The draws of predictions of all shards, one after the other, in one file."""
-    if any(os.path.lexists(shard.folder / PREDICTIONS) for shard in shards):
-        write_private_blocks(out / PREDICTIONS, (block for shard in shards for block in whole_records(shard.folder)))
 
 
 def _write(

@@ -113,11 +113,11 @@ class KeptPredictions:
         self.path = folder / FILE
         self.exists = os.path.lexists(self.path)
         self._file = _open_to_read(self.path) if self.exists else None
-        self._places = dict(records_in(self._file, self.path)) if self._file is not None else {}
+        self.places = dict(records_in(self._file, self.path)) if self._file is not None else {}
 
     def get(self, digest: bytes) -> PackedDraws | None:
         """The packed draws of a digest, as they stand there; None if they were not kept."""
-        place = self._places.get(digest)
+        place = self.places.get(digest)
         if place is None or self._file is None:
             return None
         self._file.seek(place.start)
@@ -132,13 +132,15 @@ class KeptPredictions:
 
 
 def whole_records(folder: Path) -> Iterator[bytes]:
-    """What is whole of the file of a folder, block by block; nothing if there is none."""
+    """What is whole of the file of a folder, to be read block by block; a JournalError at once if it is damaged."""
     path = folder / FILE
-    if not os.path.lexists(path):
-        return
     with _open_to_read(path) as file:
         end = max((place.end for _, place in records_in(file, path)), default=0)
-        file.seek(0)
+    return _first_bytes(path, end)
+
+
+def _first_bytes(path: Path, end: int) -> Iterator[bytes]:
+    with _open_to_read(path) as file:
         while block := file.read(min(BLOCK, end - file.tell())):
             yield block
 
