@@ -22,6 +22,7 @@ HEAD = struct.Struct("<10q")
 NUMBER = np.dtype("<f8")
 DIGEST = 24  # bytes of it that are kept, of 32
 LEVEL = 1  # of compression: most of the gain for a small part of the time
+SAMPLE, WORTH = 1 << 15, 0.8  # bytes that are compressed to see whether it is worth it, and what may be left of them
 
 
 @dataclass(frozen=True)
@@ -85,14 +86,16 @@ def read_digest(spelled: str) -> bytes:
 
 
 def packed(content: bytes, digest: bytes) -> PackedDraws:
-    """The draws as they are kept."""
-    return PackedDraws(digest, zlib.compress(content, LEVEL))
+    """The draws as they are kept; predictions of a continuous law hardly get smaller, and are stored as they are."""
+    sample = content[:SAMPLE]
+    level = LEVEL if len(zlib.compress(sample, LEVEL)) <= WORTH * len(sample) else 0
+    return PackedDraws(digest, zlib.compress(content, level))
 
 
 def unpacked(draws: PackedDraws, size: int) -> bytes | None:
     """The content, which has this size; None if these are other draws than their digest says."""
     try:
-        content = zlib.decompressobj().decompress(draws.packed, size + 1)
+        content = zlib.decompressobj().decompress(draws.packed, size)
     except zlib.error:
         return None
     return content if digest_of(content) == draws.digest else None

@@ -17,12 +17,14 @@ import harness
 from harness.auditing.derived_numbers import Derivation
 from harness.auditing.events import Examined, from_entry
 from harness.auditing.measurement import VECTORS, packed_vector, unpacked_vector
+from harness.auditing.prediction_draws import digest_of, packed, unpacked
 from harness.auditing.prediction_file import FILE, HEAD_SIZE, KeptPredictions
 from harness.auditing.state import AuditState
 from harness.auditing.verify import prove
 from harness.cli import main
 from harness.cli.evidence import check_folder
 from harness.measuring.divergence import FromFormula
+from harness.measuring.samples import Samples
 from oracles.reference import Laplace
 from tests.anonymizers import chunks, jittered
 from tests.edited_journals import lines_of_journal, measurements_in, rewrite, write_anew
@@ -314,10 +316,10 @@ def test_a_record_that_swells_when_it_is_read_is_no_draws(tmp_path: Path) -> Non
     made(tmp_path, "coupled")
     with KeptPredictions(tmp_path) as kept:
         digest, place = next(iter(kept.places.items()))
-    packed = zlib.compress(bytes(1 << 24))
-    head = struct.pack("<24sQ", digest, len(packed))
+    swelling = zlib.compress(bytes(1 << 24))
+    head = struct.pack("<24sQ", digest, len(swelling))
     rest = (tmp_path / FILE).read_bytes()[place.end :]
-    (tmp_path / FILE).write_bytes(head + struct.pack("<I", zlib.crc32(head)) + packed + rest)
+    (tmp_path / FILE).write_bytes(head + struct.pack("<I", zlib.crc32(head)) + swelling + rest)
     with pytest.raises(harness.JournalError, match="are not those that the journal names"):
         prove(tmp_path / "journal.jsonl")
 
@@ -329,3 +331,18 @@ def test_the_journal_names_draws_by_a_short_digest(tmp_path: Path) -> None:
     with KeptPredictions(tmp_path) as kept:
         assert {base64.b64encode(digest).decode() for digest in kept.places} == set(digests)
     assert json.loads((tmp_path / "report.json").read_text())["findings"][0].keys().isdisjoint({"draws_digest"})
+
+
+def test_draws_that_hardly_get_smaller_are_stored_as_they_are() -> None:
+    for content, most in ((bytes(10**6), 10_000), (np.random.default_rng(0).bytes(10**6), 1_000_200)):
+        draws = packed(content, digest_of(content))
+        assert len(draws.packed) <= most
+        assert unpacked(draws, len(content)) == content
+        assert unpacked(draws, len(content) - 1) is None
+
+
+def test_measurements_do_not_depend_on_how_an_array_lies_in_memory() -> None:
+    """So that draws which were kept and read again give the same bits."""
+    rows = np.random.default_rng(0).dirichlet([1.0, 2.0, 3.0], 1000)
+    means = [Samples(order).draws.mean(axis=0).tolist() for order in (rows, np.asfortranarray(rows))]
+    assert means[0] == means[1]
