@@ -84,7 +84,7 @@ class Audit:
     retry_failed: bool = False  # ask again about persons who could not be measured in earlier runs
     accept_card: bool = False  # go on although the oracle now says something else of itself
     shard: Shard | None = None  # examine only its persons, and stop before what depends on everybody
-    keep_predictions: int = kept_bytes(USUALLY_KEPT)  # of draws of predictions, at most, beside a journal
+    keep_predictions: int = kept_bytes(USUALLY_KEPT)  # bytes of draws, at most, beside a journal
 
     def events(self, journal: Journal | None = None, state: AuditState | None = None) -> Generator[Event, None, None]:
         """Everything that happened so far and everything that happens from now on, to the end of the audit.
