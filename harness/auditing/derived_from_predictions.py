@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from harness.auditing.derived_from_draws import TOLERANCE, contradiction
@@ -25,29 +25,31 @@ NOT_MEASURED = ("adversary", "secret", "row", "draws_digest", "failure")  # what
 ROUNDED_UP = 1  # a number of draws that follows from limits may be one more or less
 
 
-def require_made_from(
-    packed: PackedDraws, event: Examined, one: Measurement, values: int, made: Conditions, carried: Carried
-) -> None:
-    """Raises a JournalError unless a measurement of one person follows from the draws that were kept of it."""
-    content = unpacked(packed, size_of(made.look.draws, values))
+def named_draws(packed: PackedDraws, event: Examined, one: Measurement, draws: int, values: int) -> PredictionDraws:
+    """The draws that a measurement names, so many of so many values; a JournalError if others stand in their place."""
+    content = unpacked(packed, size_of(draws, values))
     if content is None:
         raise JournalError(
             f"{FILE}: the draws of person {event.person} at look {event.look} are not those that the journal names; "
             f"{WHAT_TO_DO}"
         )
-    draws = PredictionDraws.from_content(content)
+    found = PredictionDraws.from_content(content)
     place = (event.person, event.look, one.adversary, one.secret, one.row)
-    found = (draws.person, draws.look, draws.adversary, draws.secret, draws.row)
-    if found != place:
-        named = "(person, look, adversary, secret, row)"
-        raise contradiction(event.person, f"place {named} of the draws", found, repr(place))
+    if found.place != place:
+        named = "place (person, look, adversary, secret, row) of the draws"
+        raise contradiction(event.person, named, found.place, repr(place))
+    return found
+
+
+def require_made_from(draws: PredictionDraws, one: Measurement, made: Conditions, carried: Carried) -> None:
+    """Raises a JournalError unless a measurement follows from its draws."""
     with one_thread():
-        again = measure(replace(made, last=draws.last), found[2:4], one.row, draws.value, draws.sides, carried)
+        again = measure(made, (one.adversary, one.secret), one.row, draws.value, draws.sides, carried)
     again = Measurement.from_entry(again.entry())  # as a journal has it
     for name in (item.name for item in fields(Measurement) if item.name not in NOT_MEASURED):
         written, proven = getattr(one, name), getattr(again, name)
         if not _is_same(name, written, proven):
-            raise contradiction(event.person, repr(name), written, f"{proven!r} from her draws")
+            raise contradiction(draws.person, repr(name), written, f"{proven!r} from her draws")
 
 
 def _is_same(name: str, written: Any, proven: Any) -> bool:

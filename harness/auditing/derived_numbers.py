@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.derived_from_draws import Drawn, contradiction, require_drawn
-from harness.auditing.derived_from_predictions import require_made_from
+from harness.auditing.derived_from_predictions import named_draws, require_made_from
 from harness.auditing.events import Examined, Selected
 from harness.auditing.measure import Carried, Conditions
 from harness.auditing.measurement import Measurement, Vector
@@ -57,26 +57,27 @@ class Derivation:
         assert state.profile is not None, "the oracle is probed first"
         looks, number = state.selected.looks[: event.look], one.secret
         look, divergence, rows = looks[event.look - 1], self.divergences[number], _rows(event, one)
-        draws = self._draws_of(one)
-        if draws is not None and divergence is not None:
+        packed = self._packed_draws(one)
+        if packed is not None and divergence is not None:
+            draws = named_draws(packed, event, one, look.draws, len(self.spec["secrets"][number]["values"]))
             made = Conditions(
                 state.claim, state.is_adaptive, state.profile, divergence, exact=False, look=look, rows=rows,
-                last=look == state.selected.looks[-1],
+                last=draws.last,
             )  # fmt: skip
             carried = state.carried.get((event.person, one.adversary, number, one.row), Carried())
-            require_made_from(draws, event, one, len(self.spec["secrets"][number]["values"]), made, carried)
+            require_made_from(draws, one, made, carried)
             self.from_draws += 1
             return
         require_drawn(event.person, one, Drawn(
             state.claim, state.is_adaptive, state.profile, divergence, float(self.spec["divergence"][number]["reach"]),
             look, sum(each.draws for each in looks), look.alpha / rows,
         ))  # fmt: skip
-        if draws is None:
+        if packed is None:
             self.without_draws += 1
         else:
             self.by_own_distance += 1
 
-    def _draws_of(self, one: Measurement) -> PackedDraws | None:
+    def _packed_draws(self, one: Measurement) -> PackedDraws | None:
         """The draws that a measurement was made from, if they were kept."""
         return None if one.draws_digest is None else self.kept.get(read_digest(one.draws_digest))
 

@@ -46,13 +46,15 @@ class PredictionDraws:
     last: bool  # no look was planned to follow
     sides: Sides
 
+    @property
+    def place(self) -> tuple[int, int, int, int, int]:
+        """What they are about: person, look, adversary, secret and row."""
+        return self.person, self.look, self.adversary, self.secret, self.row
+
     def content(self) -> bytes:
         """All of it as bytes: ten whole numbers, then both matrices draw by draw."""
         matrices = self.sides.present.draws, self.sides.absent.draws
-        head = HEAD.pack(
-            self.person, self.look, self.adversary, self.secret, self.row, self.value, self.last, *self.sides.uncovered,
-            len(matrices[0]),
-        )  # fmt: skip
+        head = HEAD.pack(*self.place, self.value, self.last, *self.sides.uncovered, len(matrices[0]))
         return head + b"".join(matrix.astype(NUMBER, copy=False).tobytes() for matrix in matrices)
 
     @classmethod
