@@ -27,6 +27,7 @@ from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN
 from harness.auditing.journal import Journal
 from harness.auditing.journal_facts import dated_as_issued, gather_facts
 from harness.auditing.keyed_digests import sealed
+from harness.auditing.options import USUALLY_KEPT, kept_bytes
 from harness.auditing.oracle_identity import oracle_identity
 from harness.auditing.plan import Claim, Pairs, Plan
 from harness.auditing.procedure import Audit
@@ -81,6 +82,7 @@ def audit(
     suppressed: str | Sequence[str] | None = None,
     blind: bool | None = None,
     workers: int | str = 1,
+    keep_predictions: int | str = USUALLY_KEPT,
     timeout: float | None = None,  # seconds that one call may take (None: 300); of a callable, in worker processes
     out: str | Path | None = None,  # folder to keep everything in, and to continue in after an interruption
     progress: bool | None = None,  # on standard error: a bar, or lines without a terminal (None: only on one)
@@ -128,6 +130,7 @@ def audit(
         return run_audit(
             plan, oracle, workers, out=folder, source=source, progress=progress, reveal=reveal, statements=statements,
             max_failures=max_failures, retry_failed=retry_failed, accept_card=accept_card,
+            keep_predictions=keep_predictions,
         )  # fmt: skip
 
 
@@ -214,6 +217,7 @@ def run_audit(
     max_failures: int | None = None,
     retry_failed: bool = False,
     accept_card: bool = False,
+    keep_predictions: int | str = USUALLY_KEPT,
 ) -> Report:
     """Run an audit to its end and close the oracle, also after an error.
 
@@ -225,8 +229,9 @@ def run_audit(
     records = RawRecords(plan.data) if reveal else None
     with closing(oracle):
         audit = Audit(
-            plan, oracle, _executor(oracle, workers), shared, checked_most(max_failures), retry_failed, accept_card
-        )
+            plan, oracle, _executor(oracle, workers), shared, checked_most(max_failures), retry_failed, accept_card,
+            keep_predictions=kept_bytes(keep_predictions),
+        )  # fmt: skip
         state = _perform(audit, open_journal(plan, oracle, out, source), progress)
     report = Report.of(state, records)
     if out is not None:
@@ -248,6 +253,7 @@ def run_shard(
     max_failures: int | None = None,
     retry_failed: bool = False,
     accept_card: bool = False,
+    keep_predictions: int | str = USUALLY_KEPT,
 ) -> tuple[Shard, AuditState]:
     """Examine the persons of one shard and close the oracle; its journal is in `out` afterwards, and no report."""
     sweep_leftovers()
@@ -256,6 +262,7 @@ def run_shard(
         audit = Audit(
             plan, oracle, _executor(oracle, workers), max_failures=checked_most(max_failures),
             retry_failed=retry_failed, accept_card=accept_card, shard=shard,
+            keep_predictions=kept_bytes(keep_predictions),
         )  # fmt: skip
         return shard, _perform(audit, open_journal(plan, oracle, out, source, shard), progress)
 

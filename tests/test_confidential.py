@@ -130,6 +130,9 @@ def test_withholding_twice_is_withholding_once() -> None:
     assert withheld(report.plain) == report.plain
 
 
+RANDOM = {"model": {"name": "sklearn:sklearn.ensemble.RandomForestClassifier", "n_estimators": 2}}
+
+
 def mode(path: Path) -> int:
     return stat.S_IMODE(os.stat(path).st_mode)
 
@@ -137,14 +140,14 @@ def mode(path: Path) -> int:
 def test_every_file_of_an_audit_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        audit(Mondrian(k=2), out=tmp_path / "new" / "audit")
+        audit(Mondrian(k=2), out=tmp_path / "new" / "audit", adversaries=[{}, RANDOM], draws=2, records=2)
         audit(Recording(Mondrian(k=2), tmp_path / "answers.jsonl"))
     finally:
         os.umask(before)
     names = {path.name for path in (tmp_path / "new" / "audit").iterdir()}
     assert names >= {
         "journal.jsonl", "report.json", "summary.txt", "run.json", "certificate.json", "report.html",
-        "present-look-1-0.npz",
+        "present-look-1-0.npz", "predictions.bin",
     }  # fmt: skip
     for name in names:
         assert mode(tmp_path / "new" / "audit" / name) == 0o600, name

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.auditing.draw_store import DrawStore
+from harness.auditing.prediction_draws import PackedDraws
+from harness.auditing.prediction_file import PredictionFile
 from harness.vocabulary.errors import JournalError
 from harness.vocabulary.table import Table
 from tests.command_line import ENVIRONMENT, ROOT, run_harness
@@ -59,3 +61,11 @@ def test_a_full_disk_is_no_defect_of_ours_and_the_same_audit_goes_on(folder: Pat
 def test_draws_that_cannot_be_kept_are_told_with_their_file(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="present-look-1-0.npz: cannot be written: No such file or directory"):
         DrawStore(tmp_path / "nowhere").save("present-look-1-0", (Table.from_frame(table()),))
+
+
+def test_draws_of_predictions_that_cannot_be_kept_are_told_with_their_file(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="predictions.bin: cannot be written: No such file or directory"):
+        PredictionFile(tmp_path / "nowhere", 1000).append(PackedDraws(bytes(24), b"x"))
+    (tmp_path / "predictions.bin").symlink_to("/dev/full")
+    with pytest.raises(JournalError, match="predictions.bin: cannot be written"):
+        PredictionFile(tmp_path, 1000).append(PackedDraws(bytes(24), b"x"))

@@ -28,7 +28,8 @@ FIELDS = {
     "distance": "t", "lower": "l", "upper": "u", "own_upper": "o", "present": "q", "absent": "a", "per_value": "v",
     "confidence": "c", "draws": "n", "floor": "f", "delta_at_epsilon": "d", "epsilon_at_delta": "e", "exceedances": "x",
     "hits": "h", "own_delta_upper": "D", "delta_beyond_noise": "b", "placebo": "p", "kept": "k", "broken": "B",
-    "privacy_loss": "P", "draws_needed": "N", "copied": "C", "unpaired": "U", "uncovered": "w", "failure": "F",
+    "privacy_loss": "P", "draws_needed": "N", "copied": "C", "unpaired": "U", "uncovered": "w", "draws_digest": "s",
+    "failure": "F",
 }  # fmt: skip
 NAMES = {short: name for name, short in FIELDS.items()}
 LIMITS = ("lower", "upper", "own_upper")

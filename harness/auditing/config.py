@@ -11,7 +11,16 @@ from typing import Any
 import pandas as pd
 
 from harness.auditing import statements
-from harness.auditing.options import ADVERSARY, ADVERSARY_KEYS, SUBJECT, Option, is_as_expected, options_of
+from harness.auditing.options import (
+    ADVERSARY,
+    ADVERSARY_KEYS,
+    SUBJECT,
+    USUALLY_KEPT,
+    Option,
+    is_as_expected,
+    kept_bytes,
+    options_of,
+)
 from harness.auditing.plan import Claim, Plan
 from harness.measuring.adversary import Adversary, adversary_from, panel_named, with_plain_readers
 from harness.measuring.divergence import divergence_named
@@ -38,6 +47,7 @@ class AuditFile:
     address: str
     options: dict[str, Any]  # of the oracle, as they are written: its files are relative to the folder of `path`
     workers: int | str
+    keep_predictions: int = kept_bytes(USUALLY_KEPT)  # bytes
     statements: dict[str, Any] = field(default_factory=dict)  # what the auditor states: the section [evidence]
 
 
@@ -165,7 +175,8 @@ def _build(path: Path, content: Mapping[str, Any], dataset: Dataset) -> AuditFil
     )
     oracle = content["oracle"]
     evidence = statements.stated(content.get(statements.EVIDENCE, {}))
-    return AuditFile(path, plan, oracle["address"], oracle.get("options", {}), run.get("workers", 1), evidence)
+    kept = kept_bytes(run.get("keep_predictions", USUALLY_KEPT))
+    return AuditFile(path, plan, oracle["address"], oracle.get("options", {}), run.get("workers", 1), kept, evidence)
 
 
 def options_of_plan(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,6 @@
-"""What follows, where chance plays a part, from the other numbers of a measurement, derived once more. Asks nobody.
+"""What follows, of a measurement whose draws were not kept, from its other numbers, derived once more. Asks nobody.
 
-The journal holds mean predictions and counts instead of draws. From these follow
+The journal holds mean predictions and counts. From these follow
 
 - the distance: the sum of its parts; of a sum of distances no part is less than that of the mean predictions (Jensen);
 - how often pairs lie ε or more apart, and two draws of f(D), with their limits (Clopper-Pearson), from whole counts;
@@ -9,8 +9,8 @@ The journal holds mean predictions and counts instead of draws. From these follo
 - the number of draws, which is that of the look; for how many a bet goes on, and how much it may have won at most;
 - which numbers there are at all: tails, bets and privacy loss only where plan and oracle ask for them.
 
-The limits of a distance, what a bet has won, the privacy loss, the noise floor and whether draws are copies rest on
-draws that nobody kept; only to measure again proves them. Limits must still be limits.
+The limits of a distance, what a bet has won, the privacy loss, the noise floor and whether draws are copies rest on the
+draws, and only these prove them (`derived_from_predictions`). Limits must still be limits.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,9 +25,11 @@ from harness.auditing.asking import ask_oracle, rounds
 from harness.auditing.block import Block
 from harness.auditing.events import WITHOUT_ANOTHER, Examined, Failed, Look, OracleProfile
 from harness.auditing.infer import Inferred, Pair, Prediction, PresentPredictions, Side, infer, target_key
-from harness.auditing.measure import Carried, RowKey, Sides, measure
+from harness.auditing.item_result import ExaminedPerson, ItemResult, Measured
+from harness.auditing.measure import Carried, Conditions, RowKey, Sides, measure
 from harness.auditing.measurement import Measurement
 from harness.auditing.plan import Plan, Question
+from harness.auditing.prediction_draws import PredictionDraws, digest_of, packed, spelled_digest
 from harness.auditing.select import distinct_rows
 from harness.measuring.features import Floats
 from harness.measuring.one_thread import one_thread
@@ -41,16 +43,6 @@ from harness.vocabulary.table import Table
 
 REMEMBERED = 16  # inferences from f(D) kept for persons who share their quasi-identifiers
 LONGEST_DETAIL = 1000  # letters of a message that the journal keeps
-
-
-@dataclass(frozen=True)
-class ItemResult:
-    """What became of a work item: the persons examined, those who could not be, and the error that ends the audit."""
-
-    examined: tuple[Examined, ...] = ()
-    failed: tuple[Failed, ...] = ()
-    away: bool = False  # a failure because the oracle was not reached, which says nothing about the person
-    error: HarnessError | None = None
 
 
 class Examination:
@@ -67,13 +59,15 @@ class Examination:
         tables: tuple[tuple[Table, ...], ...] = (),
         predicted: tuple[PresentPredictions, ...] = (),
         carried: Mapping[RowKey, Carried] | None = None,
+        keeps_draws: bool = False,
     ) -> None:
         """`tables` are the draws of f(D), per question; `predicted` is what was inferred from them beforehand.
 
-        `carried` is what earlier looks at a person leave to this one.
+        `carried` is what earlier looks at a person leave to this one. With `keeps_draws` the draws of predictions are
+        sent back with the measurements that were made from them.
         """
         self.plan, self.oracle, self.profile, self.look, self.last = plan, oracle, profile, look, last
-        self.tables, self.predicted, self.carried = tables, predicted, carried or {}
+        self.tables, self.predicted, self.carried, self.keeps_draws = tables, predicted, carried or {}, keeps_draws
         self.questions = plan.asked(profile.card)
         self.readers = tuple(Reader(question.data) for question in self.questions)  # shared by all threads
         self._remembered: OrderedDict[tuple[int, ...], Inferred] = OrderedDict()
@@ -84,7 +78,8 @@ class Examination:
 
     @property
     def _given(self) -> dict[str, Any]:
-        return {"last": self.last, "tables": self.tables, "predicted": self.predicted, "carried": self.carried}
+        names = ("last", "tables", "predicted", "carried", "keeps_draws")
+        return {name: getattr(self, name) for name in names}
 
     def asking(self, oracle: Oracle) -> Examination:
         """The same examination with the questions put to this oracle."""
@@ -97,7 +92,7 @@ class Examination:
     def _examine_together(self, persons: tuple[int, ...]) -> ItemResult:
         if self.profile.in_blocks:
             return self._examine_block(persons)
-        examined: list[Examined] = []
+        examined: list[ExaminedPerson] = []
         failures: dict[int, OracleError] = {}
         present: Samples | None = None  # what f(D) predicts, for persons examined together
         try:
@@ -115,7 +110,7 @@ class Examination:
             return ItemResult(tuple(examined), error=error)
         return self._item_result(examined, failures)
 
-    def _item_result(self, examined: Iterable[Examined], failures: Mapping[int, OracleError]) -> ItemResult:
+    def _item_result(self, examined: Iterable[ExaminedPerson], failures: Mapping[int, OracleError]) -> ItemResult:
         failed = tuple(self._failed(person, error.reason, str(error)) for person, error in failures.items())
         away = any(isinstance(error, AwayError) for error in failures.values())
         return ItemResult(tuple(examined), failed, away)
@@ -131,12 +126,12 @@ class Examination:
         """The item in smaller ones, to find out over whom of it worker processes end."""
         return [(person,) for person in persons]
 
-    def examine(self, person: int, present: Samples | None = None) -> Examined:
+    def examine(self, person: int, present: Samples | None = None) -> ExaminedPerson:
         """All measurements of one person; `present` is what f(D) predicts where that is known already."""
         rows = distinct_rows(self.plan, person)
         if self.profile.card.releases == "predictions":
             return self._examine_predictions(person, rows, present)
-        measured: list[Measurement] = []
+        measured: list[Measured] = []
         notes: set[str] = set()
         for number, question in enumerate(self.questions):
             targets = [question.data.record(row) for row in rows]
@@ -150,13 +145,14 @@ class Examination:
     def examine_again(self, person: int, row: int) -> tuple[Measurement, ...]:
         """A person measured once more; of predictions only at one of her rows, given by its place among them."""
         if self.profile.card.releases == "microdata":
-            return self.examine(person).measurements
+            return self.examine(person).event.measurements
         rows = (self.plan.data.rows_of(person)[row],)
-        return self._examine_predictions(person, rows, None).measurements
+        return self._examine_predictions(person, rows, None).event.measurements
 
-    def _examined(self, person: int, measured: Sequence[Measurement], notes: Iterable[str] = ()) -> Examined:
-        ordered = sorted(measured, key=lambda one: (one.adversary, one.secret, one.row))
-        return Examined(person, self.look.number, tuple(ordered), tuple(sorted(notes)))
+    def _examined(self, person: int, measured: Sequence[Measured], notes: Iterable[str] = ()) -> ExaminedPerson:
+        ordered = sorted((one.measurement for one in measured), key=lambda one: (one.adversary, one.secret, one.row))
+        event = Examined(person, self.look.number, tuple(ordered), tuple(sorted(notes)))
+        return ExaminedPerson(event, tuple(one.draws for one in measured if one.draws is not None))
 
     def _pairs(self, question: Question) -> list[Pair]:
         return [(adversary, secret) for adversary in question.adversaries for secret in range(len(self.plan.secrets))]
@@ -177,7 +173,7 @@ class Examination:
         A person on whom f fails is left out from there on; a failure of f(D) itself ends the audit.
         """
         notes: dict[int, set[str]] = {person: set() for person in persons}
-        measured: dict[int, list[Measurement]] = {person: [] for person in persons}
+        measured: dict[int, list[Measured]] = {person: [] for person in persons}
         failures: dict[int, OracleError] = {}
         try:
             for number, question in enumerate(self.questions):
@@ -230,9 +226,8 @@ class Examination:
     def _purpose(self) -> str:
         return f"look {self.look.number}"
 
-    def _side(self, name: str) -> Side:
-        seeds: Any = "both" if self.profile.coupled else name
-        return Side(self.look, seeds, bool(self.profile.card.randomized))
+    def _side(self, name: Literal["present", "absent"]) -> Side:
+        return Side.of(self.look, self.profile, name)
 
     def _read(self, number: int, ask: Ask, what: str, notes: set[str]) -> Iterator[Microdata]:
         """The releases as they come, so that no more than one is held; what is odd about them is noted."""
@@ -275,13 +270,13 @@ class Examination:
     def _compare_pair(
         self, pair: Pair, person: int, targets: Sequence[Record], present: Sequence[Prediction],
         absent: Sequence[Prediction],
-    ) -> Iterator[Measurement]:  # fmt: skip
+    ) -> Iterator[Measured]:  # fmt: skip
         """The measurements of one adversary and secret, one for each distinct row of the person."""
         hers = self.plan.data.rows_of(person)
         for target, with_her, without in zip(targets, present, absent, strict=True):
             if with_her.samples is None or without.samples is None:
                 failure = with_her.failure or without.failure
-                yield Measurement(*pair, hers.index(target.index), failure=failure)
+                yield Measured(Measurement(*pair, hers.index(target.index), failure=failure))
                 continue
             uncovered = (with_her.uncovered, without.uncovered)
             sides = Sides(Samples(with_her.samples), Samples(without.samples), uncovered)
@@ -310,9 +305,9 @@ class Examination:
                 self._remembered.popitem(last=False)
         return inferred
 
-    def _examine_predictions(self, person: int, rows: Sequence[int], known: Samples | None) -> Examined:
+    def _examine_predictions(self, person: int, rows: Sequence[int], known: Samples | None) -> ExaminedPerson:
         """f itself predicts: what it says with and without her is compared as it is, secret by secret."""
-        measured: list[Measurement] = []
+        measured: list[Measured] = []
         for row in rows:
             if self.profile.coupled:
                 present = known or self.predict_present(row, self._purpose)
@@ -355,12 +350,22 @@ class Examination:
         parts = [release.rows for release in ask_oracle(self.oracle, ask, what) if isinstance(release, Predictions)]
         return Samples(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
-    def _measure(self, person: int, pair: Pair, row: int, sides: Sides, rows: int) -> Measurement:
+    def _measure(self, person: int, pair: Pair, row: int, sides: Sides, rows: int) -> Measured:
         """The comparison of both sides at one row of a person."""
+        plan, look = self.plan, self.look
+        exact = plan.is_exact(self.profile.card, pair[0])
+        made = Conditions(
+            plan.claim, plan.adaptive, self.profile, plan.divergences[pair[1]], exact, look, rows, self.last
+        )
+        value = int(plan.true_values[pair[1]][plan.data.rows_of(person)[row]])
         carried = self.carried.get((person, *pair, row), Carried())
-        measured = measure(self.plan, self.profile, self.look, pair, row, sides, rows, carried, last=self.last)
-        true_value = int(self.plan.true_values[pair[1]][self.plan.data.rows_of(person)[row]])
-        return replace(measured, confidence=sides.confidence(true_value))
+        measurement = measure(made, pair, row, value, sides, carried)
+        if exact:
+            return Measured(measurement)
+        content = PredictionDraws(person, look.number, *pair, row, value, self.last, sides).content()
+        digest = digest_of(content)
+        measurement = replace(measurement, draws_digest=spelled_digest(digest))
+        return Measured(measurement, packed(content, digest) if self.keeps_draws else None)
 
 
 def _rebuilt(plan: Plan, oracle: Oracle, profile: OracleProfile, look: Look, given: dict[str, Any]) -> Examination:

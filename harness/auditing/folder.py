@@ -1,7 +1,8 @@
 """The files in the folder of an audit: their names, and how they are written. Knows no audit.
 
 Each of them is confidential: a journal and a report speak of persons by their rows, a summary names them, the draws of
-f(D) are releases, and a log may hold raw rows. All are readable by their owner alone.
+f(D) are releases, the draws of predictions are about persons, and a log may hold raw rows. All are readable by their
+owner alone.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.auditing.events import Look
+from harness.auditing.events import Look, OracleProfile
 from harness.auditing.plan import Plan
 from harness.measuring.adversary import Adversary, Trained
 from harness.measuring.features import Floats
@@ -39,6 +39,11 @@ class Side:
     look: Look
     seeds: Literal["present", "absent", "both"]  # "both" when the two sides share their seeds
     f_is_random: bool
+
+    @classmethod
+    def of(cls, look: Look, profile: OracleProfile, name: Literal["present", "absent"]) -> Side:
+        """The side of this name; where draws are coupled both have the same seeds."""
+        return cls(look, "both" if profile.coupled else name, bool(profile.card.randomized))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from harness.auditing.events import Look, OracleProfile
 from harness.auditing.grid import grid
 from harness.auditing.infer import Pair
 from harness.auditing.measurement import Measurement, Vector
-from harness.auditing.plan import Claim, Plan
+from harness.auditing.plan import Claim
 from harness.measuring.betting import Wager, bet_on_less, bet_on_more
 from harness.measuring.bounds import Potential, StraightPotential, binomial_upper, learn_potential
 from harness.measuring.divergence import Divergence, SumOfDistances, upper_of
@@ -93,17 +93,31 @@ class Carried:
         return Carried(measurement.kept or Wager(), measurement.broken or Wager(), draws, *means)
 
 
-def measure(
-    plan: Plan, profile: OracleProfile, look: Look, pair: Pair, row: int, sides: Sides, rows: int, carried: Carried,
-    *, last: bool,
-) -> Measurement:  # fmt: skip
-    """The comparison of both sides at one row; the rows of a person share her error level."""
-    divergence, alpha = plan.divergences[pair[1]], look.alpha / rows
-    exact = plan.is_exact(profile.card, pair[0])
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What a measurement is made under: all that it depends on beside the draws and what earlier looks left."""
+
+    claim: Claim
+    adaptive: bool
+    profile: OracleProfile
+    divergence: Divergence
+    exact: bool  # chance plays no part
+    look: Look
+    rows: int  # of the person, who share her error level
+    last: bool  # no look is planned to follow
+
+    @property
+    def alpha(self) -> float:
+        """The error level of one row."""
+        return self.look.alpha / self.rows
+
+
+def measure(made: Conditions, pair: Pair, row: int, value: int, sides: Sides, carried: Carried) -> Measurement:
+    """The comparison of both sides at one row; `value` is the place of its true value among the predicted ones."""
     estimate = compare(
-        divergence, sides.present, sides.absent, alpha=alpha, coupled=profile.coupled, exact=exact,
+        made.divergence, sides.present, sides.absent, alpha=made.alpha, coupled=made.profile.coupled, exact=made.exact,
         # Before the last look a lower bound matters only if it may prove a violation.
-        lower_from=0.0 if last else plan.claim.epsilon,
+        lower_from=0.0 if made.last else made.claim.epsilon,
     )  # fmt: skip
     measurement = Measurement(
         *pair,
@@ -115,41 +129,40 @@ def measure(
         present=tuple(sides.present.draws.mean(axis=0).tolist()),
         absent=tuple(sides.absent.draws.mean(axis=0).tolist()),
         per_value=estimate.per_value,
+        confidence=sides.confidence(value),
         uncovered=sides.uncovered,
     )
-    if exact:
+    if made.exact:
         return measurement
-    measurement = _with_tail(plan, profile, look, measurement, divergence, estimate, sides, alpha)
-    if plan.claim.delta > 0:
+    measurement = _with_tail(made, measurement, estimate, sides)
+    if made.claim.delta > 0:
         return measurement
-    measurement = replace(measurement, own_upper=_own_upper(plan, profile, look, divergence, estimate, sides))
-    if not plan.adaptive:
+    measurement = replace(measurement, own_upper=_own_upper(made, estimate, sides))
+    if not made.adaptive:
         return measurement
+    epsilon = made.claim.epsilon
     return replace(
         measurement,
-        kept=_bet_on_keeping(divergence, sides, plan.claim.epsilon, carried.kept),
-        broken=_bet_on_breaking(divergence, sides, plan.claim.epsilon, alpha, carried),
+        kept=_bet_on_keeping(made.divergence, sides, epsilon, carried.kept),
+        broken=_bet_on_breaking(made.divergence, sides, epsilon, made.alpha, carried),
     )
 
 
-def _own_upper(
-    plan: Plan, profile: OracleProfile, look: Look, divergence: Divergence, estimate: Estimate, sides: Sides
-) -> float:
+def _own_upper(made: Conditions, estimate: Estimate, sides: Sides) -> float:
     """Her own upper limit, worked out where the one that holds together with all others does not decide."""
-    if look.own_alpha <= look.alpha / 2 or estimate.upper < plan.claim.epsilon:
+    own_alpha = made.look.own_alpha
+    if own_alpha <= made.look.alpha / 2 or estimate.upper < made.claim.epsilon:
         return estimate.upper
     limit = upper_of(
-        divergence, sides.present, sides.absent, estimate.distance, look.own_alpha, coupled=profile.coupled
+        made.divergence, sides.present, sides.absent, estimate.distance, own_alpha, coupled=made.profile.coupled
     )
     return min(estimate.upper, limit)
 
 
-def _with_tail(
-    plan: Plan, profile: OracleProfile, look: Look, measurement: Measurement, divergence: Divergence,
-    estimate: Estimate, sides: Sides, alpha: float,
-) -> Measurement:  # fmt: skip
+def _with_tail(made: Conditions, measurement: Measurement, estimate: Estimate, sides: Sides) -> Measurement:
     """What only draws can tell: the tail of v1's definition, and the privacy loss where one is claimed."""
-    claim, card = plan.claim, profile.card
+    claim, profile, divergence, alpha = made.claim, made.profile, made.divergence, made.alpha
+    is_random = bool(profile.card.randomized)
     apart = divergence.paired(sides.present, sides.absent)
     hits, pairs = tail_count(apart, claim.epsilon)
     often = smallest_delta(apart, claim.epsilon, alpha)
@@ -162,15 +175,15 @@ def _with_tail(
         exceedances=tuple(tail_count(apart, epsilon)[0] for epsilon in grid(divergence)),
         hits=hits,
         privacy_loss=_privacy_loss(profile, sides, alpha) if pairs > 1 else None,
-        copied=bool(card.randomized) and are_copies(sides.absent),
-        unpaired=profile.coupled and bool(card.randomized) and are_unpaired(divergence, sides, apart),
-        draws_needed=draws_that_settle(claim, plan.adaptive, estimate, often, alpha),
+        copied=is_random and are_copies(sides.absent),
+        unpaired=profile.coupled and is_random and are_unpaired(divergence, sides, apart),
+        draws_needed=draws_that_settle(claim, made.adaptive, estimate, often, alpha),
     )
     if claim.delta == 0:
         return measurement
     return replace(
         measurement,
-        own_delta_upper=binomial_upper(hits, pairs, max(look.own_alpha, alpha / 2)),
+        own_delta_upper=binomial_upper(hits, pairs, max(made.look.own_alpha, alpha / 2)),
         delta_beyond_noise=delta_beyond_noise(divergence, sides.present, sides.absent, claim.epsilon, alpha),
         placebo=placebo_delta(divergence, sides.present, claim.epsilon, alpha),
     )

@@ -54,6 +54,7 @@ class Measurement:
     copied: bool = False  # draws without her are copies of each other
     unpaired: bool = False  # draws with equal seeds lie as far apart as draws with different ones, by f's own noise
     uncovered: tuple[int, int] = (0, 0)  # draws with and without her in which no released row was evidence about her
+    draws_digest: str | None = None  # of the draws that it was made from, where chance plays a part
     failure: str | None = None
 
     def entry(self) -> Entry:

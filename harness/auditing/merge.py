@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,12 @@ from harness.auditing.journal import (
     person_of,
 )
 from harness.auditing.keyed_digests import KEY, unsealed_part
+from harness.auditing.prediction_file import FILE as PREDICTIONS
+from harness.auditing.prediction_file import whole_records
 from harness.auditing.shard import Shard
 from harness.auditing.what_differs import what_differs
 from harness.vocabulary.errors import InputError, JournalError
-from harness.vocabulary.private_files import make_private_folder, write_private
+from harness.vocabulary.private_files import make_private_folder, write_private, write_private_blocks
 
 PARTIAL = "journal.jsonl.merging"
 OF_PERSONS = (Failed.name, Resumed.name, Salvaged.name)  # what shards need not have in common
@@ -71,6 +74,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
     shards = _all_shards([_opened(folder) for folder in folders])
     common = _common(shards)
     heads = tuple(_finished(shard, common) for shard in shards)
+    predictions = [whole_records(shard.folder) for shard in shards if os.path.lexists(shard.folder / PREDICTIONS)]
     merged = Merged(heads, root_of(heads))
     owner = {name: value for name, value in shards[0].owner.items() if name != "shard"}
     if (out / JOURNAL).exists():
@@ -80,6 +84,8 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         make_private_folder(out)
         _copy_key(shards[0], out)
         _copy_draws(shards, common, out)
+        if predictions:
+            write_private_blocks(out / PREDICTIONS, chain.from_iterable(predictions))
         _write(out, owner, common, merged, shards)
     except OSError as error:
         raise not_written(out, error) from None

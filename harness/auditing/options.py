@@ -11,11 +11,15 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any
 
+from harness.vocabulary.errors import InputError
+from harness.vocabulary.sizes import bytes_in
+
 NUMBER, WHOLE, TEXT, TRUTH = "a number", "a whole number", "a text", "true or false"
 TEXTS, TABLE = "a text or a list of texts", "a table"
 COLUMNS = "a text, a table with a name, or a list of these"
 TEXT_OR_TABLE, ALL_OR_WHOLE = "a text or a table", '"all" or a whole number'
 WHOLE_OR_TEXT = "a whole number or a text"
+USUALLY_KEPT = "1G"  # bytes of draws of predictions
 DATE, TABLES = "a date such as 2026-03-31, without quotes", "a list of tables"
 
 
@@ -61,6 +65,8 @@ SUBJECT = (  # what is audited, and by whom
     Option("inference", "panel", TEXT, 'a named list of adversaries instead: "standard"'),
     Option("inference", "distance", TEXT_OR_TABLE, 'how predictions are compared ("sum"); see the distances'),
     Option("run", "workers", WHOLE_OR_TEXT, 'how many ask at once (1); or where: "local:4", "tcp://scheduler:8786"'),
+    Option("run", "keep_predictions", WHOLE_OR_TEXT, "how many bytes of draws of predictions are kept, at most, for "
+           f'`harness verify` to measure once more from ("{USUALLY_KEPT}"; 0: none); the report does not depend on it'),
 )  # fmt: skip
 
 ADVERSARY = "adversary"  # a list of tables [[adversary]], each with these keys
@@ -78,6 +84,14 @@ def options_of(plan: type) -> tuple[Option, ...]:
     return tuple(
         Option(section, name, expected, purpose, plan=shown) for name, (section, expected, purpose, shown) in declared
     )
+
+
+def kept_bytes(written: int | str) -> int:
+    """What `keep_predictions` says, in bytes."""
+    try:
+        return bytes_in(written)
+    except InputError as error:
+        raise error.within(f"keep_predictions = {written!r}") from None
 
 
 def is_as_expected(expected: str, value: Any) -> bool:

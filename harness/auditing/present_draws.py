@@ -6,14 +6,16 @@ and the digests in the journal prove that it is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
 from harness.auditing.asking import ask_oracle
 from harness.auditing.draw_store import DrawStore, stored_name
-from harness.auditing.events import EARLY, LATE, Described, Drawn, OracleProfile
+from harness.auditing.events import EARLY, LATE, Described, Drawn, Look, OracleProfile
+from harness.auditing.infer import PresentPredictions, Side, infer_present
 from harness.auditing.plan import Plan
+from harness.auditing.select import distinct_rows
 from harness.auditing.state import AuditState
 from harness.measuring.metrics.release_metrics import MeasuredRelease, plain_metrics
 from harness.vocabulary.errors import HarnessError, JournalError
@@ -82,6 +84,16 @@ class PresentDraws:
                 raise error.followed_by("f(D) was asked for again, and is not what it was") from None
         self._store.save(name, tables)
         return tables
+
+    def inferred(self, purpose: str, number: int, look: Look, persons: Iterable[int]) -> PresentPredictions:
+        """What adversaries who train once for everybody infer from the draws of a look about these persons."""
+        question = self.plan.questions[number]
+        once = [one for one in question.adversaries if not self.plan.adversaries[one].depends_on_target]
+        if not once:
+            return PresentPredictions({}, {})
+        targets = [question.data.record(row) for person in persons for row in distinct_rows(self.plan, person)]
+        releases = self.read(number, self.tables(purpose, number))
+        return infer_present(self.plan, once, releases, targets, Side.of(look, self._profile, "present"))
 
     def read(self, number: int, tables: tuple[Table, ...]) -> list[Microdata]:
         """Draws of f(D), read; an unreadable one ends the audit with the cell that cannot be read."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from harness.auditing.asking import ask_oracle
 from harness.auditing.baselines import compute_baselines
@@ -38,11 +38,14 @@ from harness.auditing.events import (
     from_entry,
     to_entry,
 )
-from harness.auditing.examine import Examination, ItemResult
+from harness.auditing.examine import Examination
 from harness.auditing.failures import IN_A_ROW, oracle_down, require_few
-from harness.auditing.infer import PresentPredictions, Side, infer, infer_present
+from harness.auditing.infer import Side, infer
+from harness.auditing.item_result import ItemResult
 from harness.auditing.journal import Journal
+from harness.auditing.options import USUALLY_KEPT, kept_bytes
 from harness.auditing.plan import Plan
+from harness.auditing.prediction_file import PredictionFile
 from harness.auditing.present_draws import RISK, PresentDraws
 from harness.auditing.probe import (
     MOST_WATCHED,
@@ -54,7 +57,7 @@ from harness.auditing.probe import (
 )
 from harness.auditing.race import next_round
 from harness.auditing.repeat import agree, questions_to_repeat
-from harness.auditing.select import distinct_rows, in_random_order, schedule, select, work_items
+from harness.auditing.select import in_random_order, schedule, select, work_items
 from harness.auditing.shard import Shard, require_shardable
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial, workers_at_once
@@ -81,6 +84,7 @@ class Audit:
     retry_failed: bool = False  # ask again about persons who could not be measured in earlier runs
     accept_card: bool = False  # go on although the oracle now says something else of itself
     shard: Shard | None = None  # examine only its persons, and stop before what depends on everybody
+    keep_predictions: int = kept_bytes(USUALLY_KEPT)  # bytes of draws, at most, beside a journal
 
     def events(self, journal: Journal | None = None, state: AuditState | None = None) -> Generator[Event, None, None]:
         """Everything that happened so far and everything that happens from now on, to the end of the audit.
@@ -92,8 +96,8 @@ class Audit:
             event = from_entry(line)
             state.add(event)
             yield event
-        with one_thread():
-            yield from _Run(self, journal, state).events()
+        with one_thread(), closing(_Run(self, journal, state)) as run:
+            yield from run.events()
 
 
 class _Run:
@@ -107,12 +111,17 @@ class _Run:
         self.resumes = False  # an earlier run is continued, and nothing was added to it yet
         self.latest: Examination | None = None
         self.seconds_of_draw: float | None = None  # that one worker takes for one draw of one person; None: not known
-        self.present = PresentDraws(
-            self.plan, self.oracle, self.shared, state, None if journal is None else journal.path.parent
-        )
+        folder = None if journal is None else journal.path.parent
+        self.present = PresentDraws(self.plan, self.oracle, self.shared, state, folder)
+        self.predictions = None if folder is None else PredictionFile(folder, audit.keep_predictions)
         self.max_failures, self.accept_card, self.shard = audit.max_failures, audit.accept_card, audit.shard
         self.to_retry = set(state.failed) if audit.retry_failed else set[int]()
         self.waiting: list[Failed] = []  # failures that no answer has followed yet
+
+    def close(self) -> None:
+        """What was kept beside the journal is on the disk."""
+        if self.predictions is not None:
+            self.predictions.close()
 
     def events(self) -> Iterator[Event]:
         if self.state.profile is None:
@@ -247,7 +256,10 @@ class _Run:
     def _take(self, outcome: ItemResult) -> Iterator[Event]:
         """What became of a work item; failures are believed when an answer follows them."""
         for examined in outcome.examined:
-            yield self._record(examined)
+            for draws in examined.draws:  # before the line of the journal that names them
+                assert self.predictions is not None, "draws are sent back only where they are kept"
+                self.predictions.append(draws)
+            yield self._record(examined.event)
         if outcome.error is not None:
             raise outcome.error
         if outcome.examined:
@@ -305,28 +317,15 @@ class _Run:
         last = look == self.selected.looks[-1]
         members = frozenset(persons)
         carried = {key: state for key, state in self.state.carried.items() if key[0] in members}
-        if self.profile.card.releases == "predictions" or not self.profile.coupled:
-            return Examination(self.plan, self.shared, self.profile, look, last=last, carried=carried)
-        questions = range(len(self.plan.questions))
+        shared = self.profile.card.releases == "microdata" and self.profile.coupled  # draws of f(D), by all persons
+        questions = range(len(self.plan.questions)) if shared else ()
         return Examination(
             self.plan, self.shared, self.profile, look, last=last,
             tables=tuple(self.present.tables(_purpose(look), number) for number in questions),
-            predicted=tuple(self._infer_present(look, number, persons) for number in questions),
+            predicted=tuple(self.present.inferred(_purpose(look), number, look, persons) for number in questions),
             carried=carried,
+            keeps_draws=self.predictions is not None and self.predictions.has_room,
         )  # fmt: skip
-
-    def _infer_present(self, look: Look, number: int, persons: tuple[int, ...]) -> PresentPredictions:
-        question = self.plan.questions[number]
-        once = [one for one in question.adversaries if not self.plan.adversaries[one].depends_on_target]
-        if not once:
-            return PresentPredictions({}, {})
-        rows = [row for person in persons for row in distinct_rows(self.plan, person)]
-        targets = [question.data.record(row) for row in rows]
-        releases = self.present.read(number, self.present.tables(_purpose(look), number))
-        return infer_present(self.plan, once, releases, targets, self._side(look, "present"))
-
-    def _side(self, look: Look, seeds: Literal["present", "absent"]) -> Side:
-        return Side(look, "both" if self.profile.coupled else seeds, bool(self.profile.card.randomized))
 
     def _refer(self) -> Iterator[Event]:
         """What distances are shown beside; the oracle is not asked."""
@@ -393,7 +392,8 @@ class _Run:
         question = self.plan.questions[0]
         releases = self.present.read(0, self.present.tables(purpose, 0))
         target = question.data.record(row)
-        inferred = infer(self.plan, question.adversaries[:1], releases, [target], self._side(few, "present"))
+        side = Side.of(few, self.profile, "present")
+        inferred = infer(self.plan, question.adversaries[:1], releases, [target], side)
         prediction = inferred.prediction((question.adversaries[0], 0), 0)
         if prediction.samples is not None:
             yield self._record(Watched(purpose, Samples(prediction.samples)))

@@ -1,8 +1,8 @@
 """What is left of a damaged journal, in a new folder from which the same audit goes on. Asks nobody.
 
 The lines before the first one that is not as it was written prove themselves by their chain of hashes. They are copied
-byte for byte, with the draws of f(D) and the key of its digests, and an event behind them says what was lost: the
-report will say it, too. The damaged folder stays as it is.
+byte for byte, with the draws of f(D) and of predictions and the key of its digests, and an event behind them says what
+was lost: the report will say it, too. The damaged folder stays as it is.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from harness.auditing.events import Salvaged, to_entry
 from harness.auditing.folder import JOURNAL
 from harness.auditing.journal import Journal, good_lines, not_written
 from harness.auditing.keyed_digests import KEY
+from harness.auditing.prediction_file import FILE as PREDICTIONS
 from harness.vocabulary.errors import InputError, JournalError
 from harness.vocabulary.private_files import make_private_folder, write_private_blocks
 
@@ -43,7 +44,7 @@ def salvage(folder: Path, into: Path) -> tuple[int, Salvaged]:
         make_private_folder(into)
         with _opened(path) as file:
             write_private_blocks(into / JOURNAL, _blocks(file, end))
-        for beside in (*sorted(folder.glob("present-*.npz")), *folder.glob(KEY)):
+        for beside in (*sorted(folder.glob("present-*.npz")), *folder.glob(KEY), *folder.glob(PREDICTIONS)):
             with _opened(beside) as file:
                 write_private_blocks(into / beside.name, _blocks(file))
     except OSError as error:

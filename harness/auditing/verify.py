@@ -1,7 +1,7 @@
 """What a journal proves by itself: its chain, and every number of the report. Asks no oracle and needs no data.
 
 The report is compiled again from the journal and compared leaf by leaf, after every number of the journal that follows
-from others in it was derived once more (`derived_numbers`).
+from others in it, or from the draws that were kept beside it, was derived once more (`derived_numbers`).
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.auditing.compile_report import compile_report, compile_unfinished
 from harness.auditing.confidential import withheld
-from harness.auditing.derived_numbers import require_derived
+from harness.auditing.derived_numbers import Derivation
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
-from harness.auditing.events import Drawn, from_entry
+from harness.auditing.events import Drawn, Examined, from_entry
 from harness.auditing.journal import entries, entries_beside_persons
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
+from harness.auditing.prediction_file import KeptPredictions
 from harness.auditing.state import AuditState
 from harness.vocabulary.errors import InputError, JournalError
 
@@ -38,25 +40,42 @@ IMPOSSIBLE = (
 )
 
 
+@dataclass(frozen=True)
+class Proven:
+    """The state that a journal proves, and how far its measurements with draws were proven."""
+
+    state: AuditState
+    has_file: bool  # with draws of predictions
+    from_draws: int  # measurements that were made once more from their draws
+    without_draws: int  # those whose draws were not kept
+    by_own_distance: int  # those by a user's own distance, which is not in the journal
+
+
 def recompile(journal: Path) -> dict[str, Any]:
     """The complete report that follows from a journal whose chain of hashes is intact."""
-    return compiled_of(journal, proven_state(journal))
+    return compiled_of(journal, prove(journal).state)
 
 
 def recompile_unfinished(journal: Path) -> tuple[dict[str, Any], AuditState]:
     """What follows so far from the journal of an audit that may have been interrupted; the report of a finished one."""
-    state = proven_state(journal)
+    state = prove(journal).state
     compiled = compile_report if state.closed is not None and not state.missing else compile_unfinished
     with _possible(journal):
         return compiled(state), state
 
 
-def proven_state(journal: Path) -> AuditState:
+def prove(journal: Path) -> Proven:
     """The state of an audit after all that its journal holds, every derived number of which was derived again."""
     lines = entries(journal)
-    owner = next(lines)
-    with _possible(journal):
-        return AuditState.fold(owner["plan"], require_derived(owner["plan"], map(from_entry, lines)))
+    spec = next(lines)["plan"]
+    with _possible(journal), KeptPredictions(journal.parent) as kept:
+        state, derivation = AuditState(spec), Derivation(spec, kept)
+        for event in map(from_entry, lines):
+            if isinstance(event, Examined):
+                derivation.require(state, event)
+            state.add(event)
+    counts = derivation.from_draws, derivation.without_draws, derivation.by_own_distance
+    return Proven(state, kept.exists, *counts)
 
 
 def compiled_of(journal: Path, state: AuditState) -> dict[str, Any]:

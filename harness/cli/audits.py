@@ -85,6 +85,7 @@ def run_part(chosen: argparse.Namespace) -> int:
         shard, state = run_shard(
             file.plan, oracle, workers, number, of, out=out, source=source, progress=not chosen.quiet,
             max_failures=chosen.max_failures, retry_failed=chosen.retry_failed, accept_card=chosen.accept_card,
+            keep_predictions=file.keep_predictions,
         )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError | OtherOracleError):
@@ -117,6 +118,7 @@ def complete(chosen: argparse.Namespace, path: Path, out: Path) -> int:
             file.plan, oracle, workers, out=out, source=source, progress=not chosen.quiet, reveal=chosen.reveal,
             statements=file.statements, max_failures=getattr(chosen, "max_failures", None),
             retry_failed=getattr(chosen, "retry_failed", False), accept_card=getattr(chosen, "accept_card", False),
+            keep_predictions=file.keep_predictions,
         )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError | OtherOracleError):  # which refuse just that

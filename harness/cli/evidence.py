@@ -16,9 +16,10 @@ from harness.auditing.findings_file import LINES, NEEDS_PYARROW, PARQUET, can_be
 from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY
 from harness.auditing.journal import head_of, incomplete_bytes
 from harness.auditing.list_findings import FINDINGS_FILE, rows_of_findings
+from harness.auditing.prediction_file import FILE as PREDICTIONS
 from harness.auditing.state import AuditState
 from harness.auditing.state_columns import reported_columns
-from harness.auditing.verify import compiled_of, proven_state, require_report, stored_draws
+from harness.auditing.verify import Proven, compiled_of, prove, require_report, stored_draws
 from harness.auditing.verify_certificate import require_certificate, require_run
 from harness.report import Report, with_files_beside
 from harness.signing.envelope import LARGEST, opened
@@ -65,13 +66,14 @@ def _other_version(folder: Path) -> str | None:
 def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Evidence:
     journal, path = folder / JOURNAL, folder / REPORT
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
-    state = proven_state(journal)
+    proven = prove(journal)
+    state = proven.state
     complete = compiled_of(journal, state)
     _require_head(journal, head)
     report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
-    proven = f"every number of {path} follows from it" if there else "there is no report in the folder"
-    lines = [f"{_integrity(journal)}, and {proven}", _summary(folder / SUMMARY, report), *_draws(journal)]
-    lines += [*_shards(state)]
+    follows = f"every number of {path} follows from it" if there else "there is no report in the folder"
+    lines = [f"{_integrity(journal)}, and {follows}", _summary(folder / SUMMARY, report)]
+    lines += [*_draws(journal), *_predictions(proven), *_shards(state)]
     lines += [*_findings(folder, complete, state)]
     lines += [*_certificate(folder, report), *_attestation(folder, report, key)]
     lines.append(_page(folder / PAGE, with_files_beside(report, folder)))
@@ -176,6 +178,20 @@ def _draws(journal: Path) -> Iterator[str]:
         yield f"the draws of f(D) in {', '.join(checked)} are those that the journal names"
     if missing:
         yield f"{', '.join(missing)} with draws of f(D): missing, and therefore not checked"
+
+
+def _predictions(proven: Proven) -> Iterator[str]:
+    """How far the measurements with draws were proven."""
+    number = proven.from_draws + proven.without_draws + proven.by_own_distance
+    of = f"of {number:,} measurements with draws"
+    if proven.from_draws:
+        yield f"{proven.from_draws:,} {of} follow from their draws in {PREDICTIONS}, number by number"
+    if proven.without_draws:
+        why = "their draws were not kept" if proven.has_file else f"{PREDICTIONS} is missing"
+        yield f"{proven.without_draws:,} {of} are not proven from draws, only as far as the journal goes: {why}"
+    if proven.by_own_distance:
+        why = "their distance is an object of your own"
+        yield f"{proven.by_own_distance:,} {of} are not proven from draws, only as far as the journal goes: {why}"
 
 
 def _shards(state: AuditState) -> Iterator[str]:

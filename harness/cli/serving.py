@@ -12,6 +12,7 @@ import oracles
 from harness.cli import allow_imports_beside, tell
 from harness.cli.option_words import options_from_words
 from harness.vocabulary.errors import InputError
+from harness.vocabulary.sizes import bytes_in
 from oracles.clients.credentials import read_token
 from oracles.serve.binding import until_stopped
 from oracles.serve.limits import Limits, give_freed_memory_back
@@ -19,8 +20,6 @@ from oracles.serve.limits import Limits, give_freed_memory_back
 if TYPE_CHECKING:
     from harness.vocabulary.oracle import Oracle
     from oracles.serve.binding import Running
-
-UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def serve(chosen: argparse.Namespace) -> int:
@@ -74,19 +73,9 @@ def _limits(chosen: argparse.Namespace, at_once: int) -> Limits:
         return limits
     give_freed_memory_back()
     try:
-        return limits.within(_bytes(chosen.max_memory))
+        return limits.within(bytes_in(chosen.max_memory))
     except InputError as error:
         raise error.within(f"--max-memory {chosen.max_memory}") from None
-
-
-def _bytes(text: str) -> int:
-    """A size such as 512M; K, M and G are powers of 1024."""
-    number, unit = text[:-1], text[-1:].upper()
-    if unit not in UNITS:
-        number, unit = text, ""
-    if not number.isascii() or not number.isdecimal():
-        raise InputError("expected a whole number of bytes, or one with K, M or G, such as 512M")
-    return int(number) * UNITS.get(unit, 1)
 
 
 def _opened(chosen: argparse.Namespace) -> Oracle:

@@ -92,7 +92,10 @@ class CellAudit:
         oracle, source = open_oracle(file, folder / LOG)
         _wait_for_killed_writer(folder / JOURNAL)
         workers = file.workers if self.workers is None else self.workers
-        return run_audit(file.plan, oracle, workers, out=folder, source=source, progress=watch, shared=share(oracle))
+        return run_audit(
+            file.plan, oracle, workers, out=folder, source=source, progress=watch, shared=share(oracle),
+            keep_predictions=file.keep_predictions,
+        )  # fmt: skip
 
 
 def _wait_for_killed_writer(journal: Path) -> None:

@@ -72,7 +72,10 @@ class Repair:
         oracle, source = open_oracle(file, folder / LOG)
         workers = file.workers if self.workers is None else self.workers
         watch: Watcher = with_title(f"round {number}: ", self.shown)
-        return run_audit(file.plan, oracle, workers, out=folder, source=source, progress=watch)
+        return run_audit(
+            file.plan, oracle, workers, out=folder, source=source, progress=watch,
+            keep_predictions=file.keep_predictions,
+        )  # fmt: skip
 
 
 def _folder(number: int) -> str:

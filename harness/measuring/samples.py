@@ -49,7 +49,7 @@ class Samples:
     draws: Floats  # [draws, n]
 
     def __post_init__(self) -> None:
-        draws = np.asarray(self.draws, dtype=np.float64)
+        draws = np.asarray(self.draws, dtype=np.float64, order="C")  # sums must not depend on who laid them out
         if draws.ndim != 2 or 0 in draws.shape:
             raise InputError(f"samples have shape (draws, values), at least one of each; got {draws.shape}")
         off = np.abs(draws.sum(axis=1) - 1.0).max()

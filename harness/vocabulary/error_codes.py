@@ -297,8 +297,8 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         "E400", "The files of an audit are incomplete, or contradict each other", JournalError, ANYWHERE,
-        "Either the audit is not finished, as the message then says; or report.json, summary.txt or the draws of f(D) "
-        "do not follow from the journal, or the journal holds what no audit writes: a file was changed.",
+        "Either the audit is not finished, as the message then says; or report.json, summary.txt or draws that were "
+        "kept do not follow from the journal, or the journal holds what no audit writes: a file was changed.",
         "Run an unfinished audit again to continue it. Do not rely on a folder with a changed file: run the audit "
         "again into another one.",
     ),

@@ -150,6 +150,16 @@ def test_every_option_of_a_plan_reaches_it_from_the_file(folder: Path) -> None:
     assert (plan.draws, plan.seed, plan.records, plan.adaptive, plan.blind, plan.joint) == (7, 3, 5, True, True, True)
 
 
+def test_how_much_is_kept_of_predictions_is_no_part_of_the_plan(folder: Path) -> None:
+    usual, little = loaded(folder), loaded(folder, '[run]\nkeep_predictions = "10M"')
+    assert (usual.keep_predictions, little.keep_predictions) == (1 << 30, 10 << 20)
+    assert usual.plan.digest == little.plan.digest
+    with pytest.raises(
+        harness.InputError, match=r"audit.toml: keep_predictions = 'much': expected a whole number of bytes"
+    ):
+        loaded(folder, '[run]\nkeep_predictions = "much"')
+
+
 def test_workers_of_the_file_may_be_an_address(folder: Path) -> None:
     assert loaded(folder, '[run]\nworkers = "local:4"').workers == "local:4"
 

@@ -1,6 +1,5 @@
 """A journal that was written anew, with a whole chain, is refused where its numbers contradict each other."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,25 +7,11 @@ from typing import Any
 import pytest
 
 import harness
-from harness.auditing.journal import Journal, entries
 from harness.auditing.verify import recompile
 from oracles.reference import Laplace
 from tests.anonymizers import chunks, jittered
+from tests.edited_journals import Edit, lines_of_journal, rewrite, write_anew
 from tests.small_audits import audit, table
-
-Edit = Callable[[dict[str, Any]], None]
-
-
-def rewrite(path: Path, edit: Edit) -> None:
-    """The same journal with every measurement edited and every hash made anew."""
-    lines = json.loads(json.dumps(list(entries(path))))
-    for line in lines:
-        for measurement in line.get("examined", {}).get("measurements", ()):
-            edit(measurement)
-    path.unlink()
-    with Journal(path, lines[0]) as journal:
-        for line in lines[1:]:
-            journal.append(line)
 
 
 def setting(**numbers: Any) -> Edit:
@@ -135,7 +120,7 @@ def test_what_follows_from_counts_and_means_is_derived_where_chance_plays_a_part
 
 def test_a_distance_below_that_of_the_mean_predictions_is_impossible(tmp_path: Path) -> None:
     """Jensen: the distance of two laws is at least that of their means; parts that sum to less are refused."""
-    audit(Laplace(5.0), table(14), out=tmp_path, draws=20)
+    audit(Laplace(5.0), table(14), out=tmp_path, draws=20, keep_predictions=0)
 
     def smaller(measurement: dict[str, Any]) -> None:
         measurement.update(distance=0.0, per_value="AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
@@ -188,12 +173,9 @@ def test_somebody_examined_twice_or_by_no_adversary_is_refused(
 ) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(exact)
-    lines = json.loads(json.dumps(list(entries(path))))
+    lines = lines_of_journal(path)
     edit(lines, next(number for number, line in enumerate(lines) if "examined" in line))
-    path.unlink()
-    with Journal(path, lines[0]) as journal:
-        for line in lines[1:]:
-            journal.append(line)
+    write_anew(path, lines)
     with pytest.raises(harness.JournalError, match=named):
         recompile(path)
 

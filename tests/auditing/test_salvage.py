@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import harness
+from harness.auditing.prediction_file import FILE
 from harness.auditing.salvage import salvage
-from harness.auditing.verify import verify_report
+from harness.auditing.verify import prove, verify_report
 from harness.vocabulary.errors import InputError, JournalError
 from tests.command_line import run_harness
 from tests.oracles.failing import QUASI, people, shaken, whole
@@ -43,6 +44,18 @@ def test_what_stands_before_a_bad_byte_is_kept_and_the_audit_goes_on(line: int, 
     assert [one.distance for one in report.findings] == [one.distance for one in first.findings]
     assert f"the journal was damaged: {lost.lines} lines of it" in report.plain["notes"][0]
     assert verify_report(tmp_path / "new" / "journal.jsonl", tmp_path / "new" / "report.json")
+
+
+def test_draws_of_predictions_are_kept_once_and_prove_the_numbers_that_were_measured_before(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"quasi": QUASI, "sensitive": "ill", "epsilon": 1.99, "draws": 5}
+    harness.audit(shaken, people(), out=tmp_path / "out", **options)
+    damaged(tmp_path / "out", 8)
+    salvage(tmp_path / "out", tmp_path / "new")
+    harness.audit(shaken, people(), out=tmp_path / "new", **options)
+    proven = prove(tmp_path / "new" / "journal.jsonl")
+    assert proven.from_draws
+    assert not proven.without_draws
+    assert (tmp_path / "new" / FILE).read_bytes() == (tmp_path / "out" / FILE).read_bytes()
 
 
 def test_the_command_says_what_is_kept_what_is_lost_and_how_to_go_on(tmp_path: Path) -> None:

@@ -107,6 +107,8 @@ def test_the_report_of_all_shards_is_that_of_one_machine(on_path: Path, name: st
     assert whole(path, on_path / "merged") == report
     evidence = check_folder(on_path / "merged")
     assert any("put together from 3 shards" in line for line in evidence.lines)
+    assert any("follow from their draws in predictions.bin" in line for line in evidence.lines) == (name == "shaken")
+    assert not any("not proven from draws" in line for line in evidence.lines)
 
 
 def test_the_command_runs_shards_and_puts_them_together(
@@ -299,6 +301,20 @@ def test_what_was_lost_of_a_shard_is_told_by_the_report_of_all(on_path: Path) ->
     run_shard(file.plan, oracle, 1, 2, 2, out=on_path / "new", source=source)
     merge([folders[0], on_path / "new"], on_path / "merged")
     assert "the journal was damaged" in json.loads(whole(path, on_path / "merged"))["notes"][0]
+
+
+def test_damaged_draws_of_a_shard_are_refused_before_anything_is_written(on_path: Path) -> None:
+    folders = parts(audit_file(on_path, "shaken", "draws = 8"), 2)
+    path = folders[1] / "predictions.bin"
+    content = path.read_bytes()
+    path.write_bytes(b"x" + content[1:])
+    with pytest.raises(harness.JournalError, match="shard2of2/predictions.bin: damaged at byte 0; restore"):
+        merge(folders, on_path / "merged")
+    assert not (on_path / "merged").exists()
+    path.write_bytes(content + content[:50])  # a record that was not written whole
+    merge(folders, on_path / "merged")
+    joined = [(folder / "predictions.bin").read_bytes() for folder in (folders[0], on_path / "merged")]
+    assert joined[1] == joined[0] + content
 
 
 def test_an_edited_root_digest_is_refused(made: Path, tmp_path: Path) -> None:

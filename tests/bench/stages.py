@@ -51,7 +51,7 @@ def stages(data: Dataset, sample: int) -> Section:
             for (whole,) in islice(others, WHOLE):
                 watch("whole record", partial(_examine, examine, state, journal, whole))
             ours = _ours(watch, examine, full, index)
-            _tell(watch, examine.examine(index), state, journal)
+            _tell(watch, examine.examine(index).event, state, journal)
             theirs = _theirs(watch, data, present, full, index)
             assert abs(ours - theirs) < 1e-9, f"record {index}: {ours} here, {theirs} there"
     title = f"One record of {data.size}, Mondrian k = 5: milliseconds of CPU, medians of {sample} records"
@@ -59,7 +59,7 @@ def stages(data: Dataset, sample: int) -> Section:
 
 
 def _examine(examine: Examination, state: AuditState, journal: Journal, person: int) -> None:
-    examined = examine.examine(person)
+    examined = examine.examine(person).event
     state.add(examined)
     journal.append(to_entry(examined))
 
