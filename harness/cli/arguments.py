@@ -126,8 +126,9 @@ def _workers(word: str) -> int | str:
 
 def _verify(command: argparse.ArgumentParser) -> None:
     command.epilog = (
-        "Exit codes: 0 if every number follows from the journal, whatever the verdict; 2 if one does not. To act on "
-        "the verdict, use the exit code of `harness run`, or the last line that verify prints."
+        "Exit codes: 0 if every number follows from what was kept, whatever the verdict; 2 if one does not; 4 if none "
+        "is contradicted, but some rest on draws that were not kept or are gone. To act on the verdict, use the exit "
+        "code of `harness run`, or the last line that verify prints."
     )
     command.add_argument("folder", type=Path, help="the --out folder of a run")
     command.add_argument(

@@ -17,6 +17,7 @@ from harness.auditing.cost import estimate_cost
 from harness.auditing.folder import ATTESTATION, JOURNAL, LOG, PAGE, REPORT, SHARD, write_text
 from harness.auditing.journal import head_of, lines_of, measures_somebody
 from harness.auditing.shard import shard_of
+from harness.auditing.verdict import Outcome
 from harness.cli import allow_imports_beside, tell
 from harness.cli.colours import coloured
 from harness.cli.evidence import check_folder
@@ -158,11 +159,11 @@ def _tell_what_next(report: Report, file: AuditFile, oracle: Oracle) -> None:
 
 
 def verify(chosen: argparse.Namespace) -> int:
-    """Prove the report from the journal; 0 if every number follows from it, whatever the verdict."""
+    """Prove the report from the journal; 0 if every number follows, whatever the verdict, 4 if draws are missing."""
     key = None if chosen.key is None else load_verifying_key(chosen.key)
     evidence = check_folder(chosen.folder, key, chosen.head)
     _print("\n".join([*evidence.lines, f"the head of the journal is {evidence.head}", str(evidence.report.verdict)]))
-    return 0
+    return 0 if evidence.is_complete else Outcome.INCONCLUSIVE.exit_code
 
 
 def _report_of(folder: Path, *, reveal: bool) -> Report:

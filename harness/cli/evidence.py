@@ -39,6 +39,7 @@ class Evidence:
     report: Report
     head: str  # of the journal
     lines: tuple[str, ...]
+    is_complete: bool  # nothing rests on draws that are not there
 
 
 def check_folder(folder: Path, key: VerifyingKey | None = None, head: str | None = None) -> Evidence:
@@ -79,7 +80,8 @@ def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Eviden
     lines.append(_page(folder / PAGE, with_files_beside(report, folder)))
     if os.path.lexists(folder / LOG):
         lines.append(f"{LOG} was not checked: it is what the anonymizer printed, and may hold raw rows")
-    return Evidence(report, head_of(journal), tuple(lines))
+    is_complete = not proven.without_draws + proven.by_own_distance
+    return Evidence(report, head_of(journal), tuple(lines), is_complete)
 
 
 def _require_head(journal: Path, head: str | None) -> None:
