@@ -188,14 +188,17 @@ class Guarded:
     def __init__(self, pin: str) -> None:
         self.pin = pin
         self.pins = (pin, frozenset([pin]))
-        self.ask = functools.partial(dict, pin, key=pin, also=[pin], bytes=pin.encode(), array=np.array([pin]))
+        self.ask: Any = functools.partial(print, pin, key=pin, also=[pin], bytes=pin.encode(), array=np.array([pin]))
 
     def __call__(self, data: pd.DataFrame) -> pd.DataFrame:
         return data.assign(age="*")
 
 
 def closing_over(pin: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    return lambda data, inner=pin: data.assign(age="*" if pin else inner)
+    def inner(data: pd.DataFrame, default: str = pin) -> pd.DataFrame:
+        return data.assign(age="*" if pin else default)
+
+    return inner
 
 
 def spelling(pin: str) -> Callable[[pd.DataFrame], pd.DataFrame]:

@@ -7,9 +7,9 @@
 
 State that changes with use says nothing about who somebody is. Lists, dicts and sets that a function closes over or
 an object holds are therefore left out, and so are names that the code itself assigns again. Texts, bytes and arrays may
-be secret: they are Secrets here, also where the code itself spells them, and a journal keeps keyed digests of them. What
-cannot be told here (global variables, what stands behind an address) is left to the first question, which is asked once
-more before an audit goes on.
+be secret: they are Secrets here, also where the code itself spells them, and a journal keeps keyed digests of them.
+What cannot be told here (global variables, what stands behind an address) is left to the first question, which is asked
+once more before an audit goes on.
 """
 
 from __future__ import annotations
