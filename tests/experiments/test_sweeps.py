@@ -182,7 +182,7 @@ def test_an_infinite_parameter_and_a_random_anonymizer_have_their_row_and_figure
 @pytest.mark.slow
 def test_cells_side_by_side_are_those_one_after_the_other(folder: Path) -> None:
     """Two processes with a cell each, and a failing cell among them: the same bytes as in one process."""
-    path = sweep(folder, "[sweep]\noracle.options.k = [2, 99, 4]\n[oracle.options]\ninfeasible = 'error'\n")
+    path = sweep(folder, "[sweep]\noracle.options.k = [2, 99, 4]\n")
     rows(path, "in-turn", workers=1, tell=[].append)
     told: list[str] = []
     beside = rows(path, "beside", workers=2, tell=told.append)
