@@ -26,6 +26,7 @@ PLAIN_TEXTS = frozenset(
     )
 )  # fmt: skip
 SECRET_TABLES = frozenset(("headers", "env", "plain.headers", "plain.fields"))  # whatever they hold, numbers too
+NOT_SHOWN = "(not shown)"
 OPEN_SCHEMES = frozenset(("reference",))  # our own anonymizers: nothing in their options is secret
 
 
@@ -98,6 +99,17 @@ def secret_options(options: Mapping[str, Any]) -> list[str]:
     plain = plain if isinstance(plain, Mapping) else {}
     hides = plain.get("headers") or plain.get("fields") or "?" in str(plain.get("path", ""))
     return [name for name in ("headers", "env") if options.get(name)] + (["plain"] if hides else [])
+
+
+def shown_option(place: str, value: Any) -> Any:
+    """An option, or a part of one, for a person: tables of secrets and queries are not shown."""
+    if any(place == table or place.startswith(f"{table}.") for table in SECRET_TABLES):
+        return NOT_SHOWN
+    if place == "plain.path":
+        return str(value).partition("?")[0]
+    if isinstance(value, Mapping):
+        return {name: shown_option(f"{place}.{name}" if place else name, part) for name, part in value.items()}
+    return value
 
 
 def _kept(value: Any, place: str, *, secret: bool = False) -> Any:

@@ -25,8 +25,8 @@ def test_a_kept_audit_leaves_report_summary_run_and_journal(tmp_path: Path) -> N
     run = json.loads((tmp_path / "run.json").read_text())
     assert "numpy" in run["versions"]
     assert {path.name for path in tmp_path.iterdir()} == {
-        "certificate.json", "journal.jsonl", "present-look-1-0.npz", "report.html", "report.json", "run.json",
-        "summary.txt",
+        "certificate.json", "identity.key", "journal.jsonl", "present-look-1-0.npz", "report.html", "report.json",
+        "run.json", "summary.txt",
     }  # fmt: skip
 
 

@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_limited(size: int, out: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", LIMITED, str(size), "run", "audit.toml", "--out", out]
+def run_limited(size: int, out: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", LIMITED, str(size), *(words or ("run", "audit.toml")), "--out", out]
     return subprocess.run(
         command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
@@ -56,6 +56,28 @@ def test_a_full_disk_is_no_defect_of_ours_and_the_same_audit_goes_on(folder: Pat
         assert not list((folder / out).glob("*.partial"))
         assert run_harness("run", "audit.toml", "--out", out, cwd=folder).returncode == 1
         assert (folder / out / "report.json").read_bytes() == (folder / "whole" / "report.json").read_bytes()
+
+
+def test_a_disk_that_is_full_while_shards_are_put_together_costs_nothing(folder: Path) -> None:
+    assert run_harness("run", "audit.toml", "--out", "whole", cwd=folder).returncode == 1
+    parts = ("s1", "s2")
+    for number, out in enumerate(parts, start=1):
+        assert run_harness("run", "audit.toml", "--shard", f"{number}/2", "--out", out, cwd=folder).returncode == 0
+    assert run_harness("merge", *parts, "--out", "merged", cwd=folder).returncode == 1
+    assert (folder / "merged" / "report.json").read_bytes() == (folder / "whole" / "report.json").read_bytes()
+    sizes = {path.name: path.stat().st_size for path in (folder / "merged").iterdir()}
+    kept = {path: path.read_bytes() for out in parts for path in (folder / out).iterdir()}
+    journal = sizes["journal.jsonl"]
+    for size in (0, journal // 2, journal - 10):  # the last is enough for the merge, not for the audit that goes on
+        out = f"limited-{size}"
+        run = run_limited(size, out, folder, "merge", *parts)
+        assert run.returncode == 74, run.stderr
+        assert "Traceback" not in run.stderr
+        assert "cannot be written: File too large" in run.stderr
+        assert (folder / out / "journal.jsonl").exists() is (size > journal // 2)
+        assert {path: path.read_bytes() for path in kept} == kept
+        assert run_harness("merge", *parts, "--out", out, cwd=folder).returncode == 1
+        assert (folder / out / "report.json").read_bytes() == (folder / "merged" / "report.json").read_bytes()
 
 
 def test_draws_that_cannot_be_kept_are_told_with_their_file(tmp_path: Path) -> None:

@@ -1,16 +1,22 @@
 """What an auditor entrusts to an oracle (headers, fields, queries, environment) is in no file, and is recognised."""
 
+import functools
 import hashlib
 import io
+import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import oracles
+from harness.auditing.keyed_digests import holds_seal, sealed, unsealed_part
+from harness.auditing.oracle_identity import oracle_identity
 from harness.cli import main
 from harness.testing.kept_cases import Case, keep, read_case
 from harness.vocabulary.errors import JournalError
@@ -174,6 +180,54 @@ def test_an_oracle_that_was_opened_in_python_has_no_digest_that_can_be_tried_out
     changed = oracles.open("cmd:sh -c cat hush-word", env={"KEY": "hush-changed", "PIN": 4711})
     with pytest.raises(JournalError, match="belongs to another audit"):
         audit(changed, table(12), records=2, out=tmp_path / "one")
+
+
+class Guarded:
+    """An anonymizer that holds a code of four digits in every place where Python code can have one."""
+
+    def __init__(self, pin: str) -> None:
+        self.pin = pin
+        self.pins = (pin, frozenset([pin]))
+        self.ask: Any = functools.partial(print, pin, key=pin, also=[pin], bytes=pin.encode(), array=np.array([pin]))
+
+    def __call__(self, data: pd.DataFrame) -> pd.DataFrame:
+        return data.assign(age="*")
+
+
+def closing_over(pin: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def inner(data: pd.DataFrame, default: str = pin) -> pd.DataFrame:
+        return data.assign(age="*" if pin else default)
+
+    return inner
+
+
+def spelling(pin: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    scope: dict[str, Any] = {"__name__": "vendor"}
+    exec(f"def f(data):\n    return data.assign(age='*') if len(data) != {pin!r} else ('x', {pin!r})", scope)
+    function: Callable[[pd.DataFrame], pd.DataFrame] = scope["f"]
+    return function
+
+
+@pytest.mark.parametrize("make", [Guarded, closing_over, spelling])
+def test_texts_of_python_objects_cannot_be_tried_out_without_the_key(
+    make: Callable[[str], Callable[[pd.DataFrame], pd.DataFrame]], tmp_path: Path
+) -> None:
+    """Whoever has the journal and the anonymizer, but neither its code of four digits nor the key, tries them all."""
+    audit(make("4711"), table(12), records=2, out=tmp_path)
+    kept = json.loads((tmp_path / "journal.jsonl").read_text().partition("\n")[0])[0]["oracle"]
+    assert "4711" not in json.dumps(kept)
+    assert holds_seal(kept)
+
+    def guessed(beside: Path) -> list[str]:
+        guesses = (f"{pin:04d}" for pin in range(4700, 4720))
+        return [pin for pin in guesses if sealed(oracle_identity(oracles.as_oracle(make(pin))), beside) == kept]
+
+    def without_seals(pin: str) -> Any:
+        return unsealed_part(sealed(oracle_identity(oracles.as_oracle(make(pin))), tmp_path / "journal.jsonl"))
+
+    assert guessed(tmp_path / "journal.jsonl") == ["4711"], "which recognises it"
+    assert guessed(tmp_path / "other" / "journal.jsonl") == []
+    assert without_seals("4700") == without_seals("4711") == unsealed_part(kept), "what is not keyed says nothing"
 
 
 def test_what_is_salvaged_of_an_audit_with_secrets_goes_on(server: Server, tmp_path: Path) -> None:

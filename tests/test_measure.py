@@ -74,6 +74,14 @@ def test_a_semantic_partition_is_a_file(here: Path) -> None:
     [
         (("release.csv", "city", "town"), "E202: release.csv: the header has no column 'city'"),
         (("release.csv", "Rome", "Roma"), "E225: release.csv: column 'city', row 2 of the release: 'Roma'"),
+        (
+            ("schema.toml", 'values = ["Bern", "Rome"]', 'hierarchy = "city.csv"'),
+            "E225: release.csv: column 'city', row 2",
+        ),
+        (
+            ("release.csv", RELEASE.to_csv(index=False).partition("\n")[2], ""),
+            "E225: release.csv: the release has no rows",
+        ),
         (("release.csv", "flu", "fever"), "E225: release.csv: column 'disease': the value 'fever'"),
         (
             ("schema.toml", "values", "valeus"),
@@ -85,6 +93,7 @@ def test_a_semantic_partition_is_a_file(here: Path) -> None:
 )
 def test_a_mistake_is_named_with_its_file_and_code(here: Path, change: tuple[str, str, str], message: str) -> None:
     name, old, new = change
+    (here / "city.csv").write_text("Bern;*\n", encoding="utf-8")
     (here / name).write_text((here / name).read_text().replace(old, new), encoding="utf-8")
     run = run_harness("measure", "release.csv", "--schema", "schema.toml", cwd=here)
     assert run.returncode == 2

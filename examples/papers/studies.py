@@ -110,6 +110,7 @@ def _microdata(
 ) -> str:
     return _head(path, sensitive, columns, "reference:mondrian") + "\n".join(
         [
+            "[oracle.options]", 'infeasible = "generalise"',  # as v1 reports it where no other release has the property
             "[[sweep]]", 'name = "k-anonymity"', f'"oracle.options.k" = {list(ks)}',
             "[[sweep]]", 'name = "l-diversity"', f'"oracle.options.l" = {list(ells)}', "",
         ]

@@ -49,7 +49,9 @@ class Cell:
 
     series: str  # name of the [[sweep]] that it belongs to
     parameters: Mapping[str, Any]
+    places: Mapping[str, Place]  # of the parameters in the content
     content: Mapping[str, Any]
+    identity: Mapping[str, Any]  # what its folder is named by: the content without who does the work
 
     @property
     def label(self) -> str:
@@ -60,7 +62,7 @@ class Cell:
     def folder(self) -> str:
         """The name of its folder, the same whenever its audit is: adding values to a sweep moves no cell."""
         readable = NOT_IN_A_NAME.sub("-", self.label.replace(", ", "+"))[:LONGEST_NAME].strip("-")
-        return f"{readable}-{digest(_identity(self.content))}"
+        return f"{readable}-{digest(self.identity)}"
 
 
 def read_sweep(path: str | Path) -> list[Cell]:
@@ -117,7 +119,8 @@ def _cells_of(base: Mapping[str, Any], table: Mapping[str, Any], number: int) ->
     values = {key: _values(key, value) for key, value in swept.items()}
     for combination in _combined(values, mode):
         parameters = dict(zip(values, combination, strict=True))
-        cell = Cell(series, parameters, _with(base, {places[key]: value for key, value in parameters.items()}))
+        cell_content = _with(base, {places[key]: value for key, value in parameters.items()})
+        cell = Cell(series, parameters, places, cell_content, _identity(cell_content))
         try:
             check(cell.content)
         except InputError as error:

@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,12 @@ DIGITS = 32
 
 def sealed(value: Any, journal: Path) -> Any:
     """Plain data in which a keyed digest stands for every Secret; the key is made when it is first needed."""
-    return _sealed(value, _key(journal), "") if _has_secret(value) else value
+    return sealed_in(value, journal.parent, [journal])
+
+
+def sealed_in(value: Any, folder: Path, journals: Iterable[Path]) -> Any:
+    """The same with the key of this folder, which must be there if one of the journals holds digests."""
+    return _sealed(value, _key(folder / KEY, journals), "") if _has_secret(value) else value
 
 
 def is_sealed(value: Any) -> bool:
@@ -69,14 +74,13 @@ def _sealed(value: Any, key: bytes, place: str) -> Any:
     return value
 
 
-def _key(journal: Path) -> bytes:
-    """The key beside a journal: the one that is there, or a new one for a journal that holds no digests yet."""
-    path = journal.with_name(KEY)
+def _key(path: Path, journals: Iterable[Path]) -> bytes:
+    """The key that is there, or a new one where no journal holds digests yet."""
     try:
         known = path.read_bytes().strip() if path.exists() else None
         if known is not None and len(known) == 2 * DIGITS:
             return known
-        if _needs_its_key(journal):
+        if any(map(_holds_digests, journals)):
             raise JournalError(
                 f"{path}: the key that recognises headers, environment variables and other secrets of this audit is "
                 f"{'not there' if known is None else 'damaged'}; copy it from where the audit began, or choose another "
@@ -91,7 +95,7 @@ def _key(journal: Path) -> bytes:
         raise JournalError(why_not_written(path, error)) from None
 
 
-def _needs_its_key(journal: Path) -> bool:
+def _holds_digests(journal: Path) -> bool:
     with suppress(FileNotFoundError), journal.open("rb") as file:
         return f'"{MARK}":'.encode() in file.readline()
     return False

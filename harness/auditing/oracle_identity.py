@@ -1,14 +1,15 @@
 """Which anonymizer an audit asks, as plain data for the journal: another one must not go on with it. Calls nothing.
 
-    a function          module, name, a digest of its code, what it closes over, and its defaults
+    a function          module, name, a digest of its code, the texts in it, what it closes over, and its defaults
     functools.partial   the function and its arguments
     a method            its name, and the object it belongs to
     an object           what its `spec()` says; without one its class, a digest of the class's code, and its attributes
 
 State that changes with use says nothing about who somebody is. Lists, dicts and sets that a function closes over or
-an object holds are therefore left out, and so are names that the code itself assigns again. Texts are kept as digests,
-because they may be secret. What cannot be told here (global variables, what stands behind an address) is left to the
-first question, which is asked once more before an audit goes on.
+an object holds are therefore left out, and so are names that the code itself assigns again. Texts, bytes and arrays may
+be secret: they are Secrets here, also where the code itself spells them, and a journal keeps keyed digests of them.
+What cannot be told here (global variables, what stands behind an address) is left to the first question, which is asked
+once more before an audit goes on.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from harness.vocabulary.secret import Secret
 
 CHANGES = "not compared"  # what stands for state that may change with use
 DEEPEST = 8  # parts of parts of parts
+OPEN_PACKAGE = "oracles.reference."  # our own anonymizers: no text in their parameters is secret
 
 
 def oracle_identity(oracle: Oracle, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def _function(function: FunctionType, around: tuple[int, ...]) -> dict[str, Any]
     defaults = {**by_place, **(function.__kwdefaults__ or {})}
     return {
         "function": _full_name(function),
-        "code": _digest(_instructions(code)),
+        **_code([code]),
         "closure": closure,
         "defaults": {name: _kept(value, around) for name, value in defaults.items()},
     }
@@ -109,15 +111,18 @@ def _object(thing: Any, around: tuple[int, ...]) -> dict[str, Any]:
     changing = {name for _, function in _own_functions(kind) for name in _assigned(function.__code__, "STORE_ATTR")}
     held = getattr(thing, "__dict__", {})
     state = {name: _kept(value, around) for name, value in held.items() if name not in changing}
-    return {**_class(kind), "state": state}
+    return {**_class(kind), "state": _shown(state) if kind.__module__.startswith(OPEN_PACKAGE) else state}
+
+
+def _shown(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.value if isinstance(value, Secret) else value for name, value in state.items()}
 
 
 def _class(kind: type) -> dict[str, Any]:
     if is_ours(kind):
         return {"class": _full_name(kind)}
-    functions = [*_own_functions(kind, constructors=True)]
-    code = "\n".join(f"{name} {_instructions(function.__code__)}" for name, function in functions)
-    return {"class": _full_name(kind), "code": _digest(code)}
+    named = dict(_own_functions(kind, constructors=True))
+    return {"class": _full_name(kind), **_code([function.__code__ for function in named.values()]), "has": [*named]}
 
 
 def _own_functions(kind: type, *, constructors: bool = False) -> Iterator[tuple[str, FunctionType]]:
@@ -140,17 +145,19 @@ def _given(value: Any, around: tuple[int, ...]) -> Any:
     if isinstance(value, list | tuple):
         return [_given(part, around) for part in value]
     if isinstance(value, set | frozenset):
+        if _holds_text(value):
+            return Secret(sorted(map(repr, value)))
         return sorted(str(_given(part, around)) for part in value)
     return _kept(value, around)
 
 
 def _kept(value: Any, around: tuple[int, ...]) -> Any:
     """A value that stays what it is while it is used, or CHANGES."""
-    if isinstance(value, str):
-        return _digest(value)
+    if isinstance(value, str | bytes | np.str_ | np.bytes_ | np.ndarray | pd.Series):
+        return Secret(specification(value))
     if isinstance(value, tuple | frozenset):
         return _given(value, around)
-    if value is None or isinstance(value, bool | int | float | bytes | np.generic | np.ndarray | pd.Series):
+    if value is None or isinstance(value, bool | int | float | np.generic):
         return specification(value)
     if callable(value) or hasattr(value, "answer"):
         return _identity(value, around)
@@ -163,15 +170,38 @@ def _assigned(code: CodeType, operation: str) -> set[str]:
     return names.union(*(_assigned(inner, operation) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
+def _code(codes: list[CodeType]) -> dict[str, Any]:
+    """What code does, in which line numbers and file names play no part, and the texts that it spells."""
+    texts = [text for code in codes for text in _texts(code)]
+    return {"code": _digest("\n".join(map(_instructions, codes))), **({"texts": Secret(texts)} if texts else {})}
+
+
 def _instructions(code: CodeType) -> str:
-    """Code as text in which line numbers and file names play no part."""
-    constants = [_instructions(one) if isinstance(one, CodeType) else _constant(one) for one in code.co_consts]
+    constants = [_instructions(one) if isinstance(one, CodeType) else _number(one) for one in code.co_consts]
     return repr((code.co_code.hex(), code.co_names, code.co_varnames, constants))
 
 
-def _constant(value: Any) -> str:
-    """Its text, the same in every process: sets are sorted."""
-    return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
+def _number(constant: Any) -> str:
+    return "text" if _holds_text(constant) else _written(constant)
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    """The constants that are or hold texts, those of functions inside this one included."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _texts(one)
+        elif _holds_text(one):
+            yield _written(one)
+
+
+def _holds_text(value: Any) -> bool:
+    parts = value if isinstance(value, tuple | set | frozenset) else ()
+    return isinstance(value, str | bytes) or any(map(_holds_text, parts))
+
+
+def _written(constant: Any) -> str:
+    """The same in every process: sets are sorted."""
+    return repr(sorted(map(repr, constant))) if isinstance(constant, frozenset) else repr(constant)
 
 
 def _full_name(thing: Callable[..., Any]) -> str:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from harness.analysis.sweep import CellOutcome
-from harness.analysis.sweep_file import Cell
+from harness.analysis.sweep_file import Cell, Place
 from harness.api import open_oracle, run_audit
 from harness.auditing.config import AuditFile
 from harness.auditing.cost import predicted_calls
 from harness.auditing.events import Event, OracleProfile, Probed, Selected
 from harness.auditing.folder import JOURNAL, LOG
 from harness.auditing.journal import is_taken
+from harness.auditing.keyed_digests import sealed_in
 from harness.progress import Watcher, watcher
 from harness.report import Report
 from harness.vocabulary.errors import HarnessError
 from harness.vocabulary.oracle import Oracle
+from oracles.addresses import shown_address, shown_option, without_secrets
 
 CELLS = "cells"  # folder of all cells
 WRITER_ENDS = 10.0  # seconds in which the worker process of a killed sweep has ended, even on a busy machine
@@ -50,6 +53,21 @@ class Questions:
         if self.profile is None or self.selected is None:
             return None
         return predicted_calls(file.plan, self.profile, self.selected)
+
+
+def without_secrets_in_names(cell: Cell, out: Path) -> Cell:
+    """The same cell; nothing that it is named or shown by tells a secret without the key of the sweep's folder."""
+    oracle = cell.identity["oracle"]
+    kept = {**oracle, **without_secrets(oracle["address"], oracle.get("options", {}))}
+    identity = sealed_in({**cell.identity, "oracle": kept}, out, (out / CELLS).glob(f"*/{JOURNAL}"))
+    shown = {key: _shown(cell.places[key], value) for key, value in cell.parameters.items()}
+    return replace(cell, identity=identity, parameters=shown)
+
+
+def _shown(place: Place, value: Any) -> Any:
+    if place == ("oracle", "address"):
+        return shown_address(value)
+    return shown_option(".".join(place[2:]), value) if place[:2] == ("oracle", "options") else value
 
 
 def folder_of(out: Path, cell: Cell) -> Path:

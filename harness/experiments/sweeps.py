@@ -26,7 +26,7 @@ from harness.api import open_oracle, oracle_log
 from harness.auditing.config import AuditFile, build, dataset_of
 from harness.auditing.folder import JOURNAL, write_text
 from harness.executors import Processes
-from harness.experiments.cells import CellAudit, folder_of
+from harness.experiments.cells import CellAudit, folder_of, without_secrets_in_names
 from harness.progress import SeveralAudits
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import HarnessError, InputError, OracleError
@@ -52,7 +52,7 @@ class SweepRun:
     @classmethod
     def of(cls, path: Path, out: Path, workers: int | str | None = None) -> SweepRun:
         """The sweep that a file describes; all its cells are checked, and the data is read once."""
-        run = cls(read_sweep(path), out, workers)
+        run = cls([without_secrets_in_names(cell, out) for cell in read_sweep(path)], out, workers)
         tables: dict[str, Dataset] = {}
         for cell in run.distinct:
             known = digest(cell.content["data"])
@@ -142,7 +142,7 @@ def _is_quick(cell: Cell) -> bool:
 
 def _asked(cell: Cell) -> str:
     """What must be equal for two audits to ask the same questions: the data and the oracle."""
-    return digest([cell.content["data"], cell.content["oracle"]])
+    return digest([cell.identity["data"], cell.identity["oracle"]])
 
 
 def run_sweep(

@@ -7,6 +7,7 @@ is not needed and may be missing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -71,7 +72,7 @@ class BoundEncoder:
         # Rows are kept whatever their weight: X has a row for each.
         schema = Schema(prepared.schema.quasi, prepared.schema.sensitive, suppressed=prepared.schema.suppressed)
         unweighted = replace(prepared, schema=schema)
-        return cls(encoder.for_data(prepared), dataset, Reader(unweighted))
+        return cls(encoder.for_data(prepared), dataset, Reader(unweighted, most_cells=math.inf))
 
     def rows(self, release: pd.DataFrame) -> TrainingRows:
         """All rows of a release in their order; what the sensitive columns say is not looked at."""

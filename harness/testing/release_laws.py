@@ -6,8 +6,10 @@ A table that f refuses, or releases unreadably, breaks one law only; the others 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.testing.asking import MOST_WEIGHT, Bools, Rows, Session, Trial
 from harness.testing.claims import Claims
@@ -38,8 +40,8 @@ def _answers(session: Session, claims: Claims, rows: Rows) -> str | None:
 
 
 def _may_refuse(session: Session, claims: Claims, trial: Trial) -> bool:
-    """Whether a table is too small to be anonymized, or holds cells that nobody declared."""
-    if len(trial.rows) < claims.least_rows or _kinds_of_secrets(trial) < (claims.l or 1):
+    """Whether a table breaks the claims as a whole, or holds cells that nobody declared."""
+    if len(trial.rows) < claims.least_rows or not _can_be_diverse(trial, claims.l or 1):
         return True
     if _is_foreign(session, trial.rows):
         return True
@@ -47,8 +49,18 @@ def _may_refuse(session: Session, claims: Claims, trial: Trial) -> bool:
     return claims.k is None and len(trial.rows) < smallest
 
 
+def _can_be_diverse(trial: Trial, least: int) -> bool:
+    """Whether no sensitive value makes up more than 1/least of the table: else no release is, by every kind of ℓ."""
+    counts = [np.unique(codes, return_counts=True)[1] for codes in _secrets(trial)]
+    return all(int(each.max()) * least <= int(each.sum()) for each in counts)
+
+
 def _kinds_of_secrets(trial: Trial) -> int:
-    return min(len(np.unique(codes)) for codes in trial.data.codes[len(trial.data.schema.quasi) :])
+    return min(len(np.unique(codes)) for codes in _secrets(trial))
+
+
+def _secrets(trial: Trial) -> Sequence[npt.NDArray[np.int32]]:
+    return trial.data.codes[len(trial.data.schema.quasi) :]
 
 
 def _is_foreign(session: Session, rows: Rows) -> bool:
@@ -315,7 +327,7 @@ def _releases_counts(session: Session, claims: Claims) -> str | None:
 RELEASE_LAWS = (
     Law(
         "answers-every-table",
-        "Every table of the declared domain is anonymized; only one that is too small may be refused.",
+        "Every table of the declared domain is anonymized; one that breaks the claims as a whole may be refused.",
         "One person's unusual value stops everybody's release, or a crash tells that the value is there.",
         _answers,
     ),

@@ -283,6 +283,14 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
         "data without any one person, too. What was measured is kept; the same command continues.",
     ),
     ErrorCode(
+        "E309", "The anonymizer refuses the table", OracleError, ("oracles.reference",),
+        "All rows together break the rule of a reference anonymizer: k is larger than the table, or the table as a "
+        "whole is not ℓ-diverse. Without one person that may be so although D itself can be released; she is then not "
+        "measured.",
+        "Lower k or ℓ, give more rows, or choose `infeasible = \"generalise\"` of Mondrian, which suppresses every "
+        "quasi-identifier of such a table and says so.",
+    ),
+    ErrorCode(
         "E350", "The answer is not a release of the data", ReleaseError, ANYWHERE,
         "A declared column is missing in the release, a cell cannot be read, a sensitive value is new, or the number "
         "of releases is wrong.",

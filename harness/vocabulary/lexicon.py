@@ -54,6 +54,16 @@ class Lexicon:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock(), _of_palettes={})
 
+    def __len__(self) -> int:
+        """How many cells are remembered, however they are printed."""
+        return len(self._ids)
+
+    def without_cells(self) -> Lexicon:
+        """One of the same column that has read nothing yet; what was read before stays valid with this one."""
+        fresh = Lexicon(self.name, self.reading, self.hierarchy, is_secret=self.is_secret)
+        fresh._has_shares = self._has_shares
+        return fresh
+
     def ids(self, cells: Cells) -> npt.NDArray[np.int64]:
         """The lexicon's number of each cell of the palette; cells never seen are read now.
 

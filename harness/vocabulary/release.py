@@ -20,6 +20,10 @@ from harness.vocabulary.table import Cells, Codes, Table
 from harness.vocabulary.values import Exact, Suppressed, Value, suppression_sign
 
 Floats = npt.NDArray[np.float64]
+MOST_CELLS, CELLS_A_ROW = (
+    100_000,
+    4,
+)  # remembered of a column: so many, or so many for each row of the data
 WEIGHT_NAMES = ("count", "weight", "weights", "frequency", "freq")
 VENDOR_SAYS, ADDS_COLUMN = "the oracle says: ", "the release adds column "  # notes with texts that the vendor chose
 SHARES_ARE_SHOWN = (
@@ -126,10 +130,16 @@ def count_jointly(codes: Codes, cells: int, rows: TrainingRows) -> Floats:
 
 
 class Reader:
-    """Reads the releases of one dataset; remembers every cell, so that a cell is parsed once per audit."""
+    """Reads the releases of one dataset; remembers cells, so that one that comes again is not parsed again.
 
-    def __init__(self, data: Dataset) -> None:
+    A random f may release new cells in every draw. When a column has shown more than `most_cells`, it begins anew;
+    releases that were read before keep the numbers of their cells. Numbers of two releases are comparable only where
+    nothing is forgotten.
+    """
+
+    def __init__(self, data: Dataset, most_cells: float | None = None) -> None:
         self.data = data
+        self.most_cells = max(MOST_CELLS, CELLS_A_ROW * data.size) if most_cells is None else most_cells
         suppressed = frozenset(data.schema.suppressed or ())
         readings = [replace(reading, suppressed=suppressed) for reading in data.readings]
         declared = zip((*data.schema.quasi, *data.schema.sensitive), readings, strict=True)
@@ -142,21 +152,29 @@ class Reader:
     def read(self, table: Table) -> Microdata:
         """A release as microdata, or a ReleaseError that says which column, row and cell cannot be used."""
         require_columns(self.data.schema, table)
+        lexicons = self._bounded_lexicons()
         weights, notes = weights_of(self.data.schema, table)
         notes += [f"{VENDOR_SAYS}{note}" for note in table.notes]
         kept = slice(None) if weights is None or (weights > 0).all() else weights > 0
         sensitive = []
-        for lexicon in self.lexicons[self._quasi :]:
+        for lexicon in lexicons[self._quasi :]:
             codes = self._sensitive_column(lexicon, table)[kept]
             sensitive.append(codes)
             if codes.min(initial=0) < 0:
                 notes.append(f"rows whose {lexicon.name!r} is suppressed are left out where it is inferred")
             if codes.max(initial=-1) < 0:
                 notes.append(f"a release holds no row that shows {lexicon.name!r}: nothing can be inferred from it")
-        quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in self.lexicons[: self._quasi])
+        quasi = tuple(self._quasi_column(lexicon, table, kept) for lexicon in lexicons[: self._quasi])
         if any(column.lexicon.has_shares for column in quasi):
             notes.append(SHARES_ARE_SHOWN)
         return Microdata(quasi, tuple(sensitive), None if weights is None else weights[kept], tuple(notes))
+
+    def _bounded_lexicons(self) -> tuple[Lexicon, ...]:
+        lexicons = self.lexicons
+        if any(len(lexicon) > self.most_cells for lexicon in lexicons):
+            lexicons = tuple(each.without_cells() if len(each) > self.most_cells else each for each in lexicons)
+            self.lexicons = lexicons
+        return lexicons
 
     def _sensitive_column(self, lexicon: Lexicon, table: Table) -> Codes:
         """Each row's position in the domain of a sensitive column; -1 where the cell is suppressed."""

@@ -6,6 +6,7 @@ import math
 import os
 import queue
 import selectors
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -98,10 +99,10 @@ class PersistentCommand:
     def close(self) -> None:
         """Ends all processes, also under the threads that still wait for one."""
         self._closed = True
+        for process in self._all:
+            process.close()
         while not self._free.empty():
             self._free.get_nowait().end()
-        for process in self._all:
-            process.kill()
         self._marks.end_all()
 
 
@@ -127,6 +128,8 @@ class PersistentProcess:
         self.name, self.argv, self.env, self.cwd, self.marks = name, argv, env, cwd, marks
         self.timeout, self.max_reply_bytes = timeout, max_reply_bytes
         self._pipes: Pipes | None = None
+        self._lock = threading.Lock()  # a process is started and known at once: `close` may come in between
+        self._closed = False
         self._midway = False  # a request was sent, and not all of its reply was read
         self.sent = self.received = 0  # bytes
 
@@ -195,9 +198,12 @@ class PersistentProcess:
         return reply
 
     def _running(self) -> Pipes:
-        if self._pipes is None:
-            self._pipes = Pipes(Running(self.argv, b"", self.env, self.cwd, self.marks))
-        return self._pipes
+        with self._lock:
+            if self._pipes is None:
+                if self._closed:
+                    raise OracleError(f"{self.name} was closed")
+                self._pipes = Pipes(Running(self.argv, b"", self.env, self.cwd, self.marks))
+            return self._pipes
 
     @contextmanager
     def _conversation(self, most: float = math.inf) -> Iterator[None]:
@@ -215,11 +221,12 @@ class PersistentProcess:
             if self._midway:  # nobody will read the rest
                 self.end()
 
-    def kill(self) -> None:
-        """Ends the process while another thread may be waiting for it."""
-        pipes = self._pipes
-        if pipes is not None:
-            pipes.running.kill()
+    def close(self) -> None:
+        """Ends the process while another thread may be waiting for it; none starts any more."""
+        with self._lock:
+            self._closed = True
+            if self._pipes is not None:
+                self._pipes.running.kill()
 
     def end(self) -> None:
         """Ends the process and all that it started; it begins anew when it is next needed."""

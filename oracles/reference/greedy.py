@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError, OracleError
+from harness.vocabulary.errors import TABLE_REFUSED, InputError, OracleError
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
@@ -51,7 +51,7 @@ class Greedy:
         try:
             return [self._release(ask.data, ask.drop)] * ask.draws
         except InputError as error:  # asked as an oracle, it refuses a question
-            raise OracleError(str(error)) from None
+            raise OracleError(str(error), reason=TABLE_REFUSED) from None
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -3,7 +3,8 @@
 One release: the rows that are left (axes, Ground) are cut as long as every part satisfies the rule (cuts), and the
 classes are printed (cells). For D less one row the run on D is reused where it certainly stays the same
 (leave_one_out); less several rows everything is run again. A table that breaks the rule as a whole cannot be
-released at all: then every quasi-identifier is suppressed, as v1's experiments do, and the release says so.
+released at all: it is refused, or with `infeasible = "generalise"` every quasi-identifier is suppressed, as v1's
+experiments do, and the release says so.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError, did_you_mean
+from harness.vocabulary.errors import TABLE_REFUSED, InputError, OracleError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Cells, Table
@@ -31,8 +32,9 @@ from oracles.reference.leave_one_out import FullRun
 from oracles.reference.proportional import with_shares
 from oracles.remembering import Remembered
 
-Infeasible = Literal["generalise", "error"]
+Infeasible = Literal["error", "generalise"]
 USUAL_K = 5
+OTHERWISE = 'infeasible = "generalise" releases such a table with every quasi-identifier suppressed'
 
 
 class RuleBroken(InputError):
@@ -50,8 +52,8 @@ class Mondrian:
     A class has at least k rows; with `l` no sensitive value makes up more than 1/l of it ("probability"), or it
     has at least l different ones ("distinct"); with `t` its sensitive values lie within total variation t of
     the table's. k is 5 if it is not given, but 1 beside l or t. `cells` are tight "ranges" of the members or the
-    "regions" between the cuts. A table that breaks the rule as a whole is released with every quasi-identifier
-    suppressed and a note, or is an error, as `infeasible` says. `incremental` remembers the run on D, so that D
+    "regions" between the cuts. A table that breaks the rule as a whole is an error, or is released with every
+    quasi-identifier suppressed and a note, as `infeasible` says. `incremental` remembers the run on D, so that D
     less one row takes a fraction of the time; the releases are the same. With `proportional` every cell also says how
     the original values of its class are shared out.
     """
@@ -61,7 +63,7 @@ class Mondrian:
     diversity: Diversity = "probability"  # no value in more than 1/l of a class, or at least l "distinct" ones
     t: float | None = None  # largest total variation of the sensitive values of a class from those of the table
     cells: Style = "ranges"  # "ranges" of the members, or the "regions" between the cuts
-    infeasible: Infeasible = "generalise"  # what a table that breaks the rule as a whole is: suppressed, or an "error"
+    infeasible: Infeasible = "error"  # what a table that breaks the rule as a whole is, or "generalise": suppressed
     incremental: bool = True  # remember the run on D: D less one row takes less time, and the releases are the same
     proportional: bool = False  # cells also say how the original values of their class are shared out
     _rule: Rule = field(init=False, repr=False, compare=False)
@@ -92,10 +94,13 @@ class Mondrian:
     def card(self) -> Card:
         settings = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
         shown = ", ".join(f"{name}={value}" for name, value in settings.items() if _matters(name, value, self))
-        return Card(f"mondrian({shown})", version="2", randomized=False, keeps_data=True, row_order_invariant=True)
+        return Card(f"mondrian({shown})", version="3", randomized=False, keeps_data=True, row_order_invariant=True)
 
     def answer(self, ask: Ask) -> Iterable[Table]:
-        return [self._release(ask.data, ask.drop)] * ask.draws
+        try:
+            return [self._release(ask.data, ask.drop)] * ask.draws
+        except RuleBroken as broken:  # asked as an oracle, it refuses a question
+            raise OracleError(str(broken), reason=TABLE_REFUSED) from None
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -141,16 +146,19 @@ class Mondrian:
         """A full run on these rows, which must be a class together: else nothing can be released."""
         k, l, size = self._rule.k, self.l, len(rows)  # noqa: E741
         if size < k:
-            raise RuleBroken(f"mondrian: k = {k}, but the table has {size} rows; lower k or give more rows", f"k = {k}")
+            counted = f"{size} row{'' if size == 1 else 's'}"
+            raise RuleBroken(
+                f"mondrian: k = {k}, but the table has {counted}; lower k or give more rows; {OTHERWISE}", f"k = {k}"
+            )
         ground = Ground.of(self._axes(data), rows)
         top, distinct = int(ground.shares.max()), int(np.count_nonzero(ground.shares))
         if not self._rule.suits(size, top, distinct):
             reason = (
                 f"the most frequent sensitive value makes up {top} of its {size} rows, more than 1/{l}"
                 if self.diversity == "probability"
-                else f"the table has {distinct} different sensitive values"
+                else f"the table has {distinct} different sensitive values in its {size} rows"
             )
-            raise RuleBroken(f"mondrian: l = {l}, but {reason}; lower l or leave it out", f"l = {l}")
+            raise RuleBroken(f"mondrian: l = {l}, but {reason}; lower l or leave it out; {OTHERWISE}", f"l = {l}")
         return FullRun.of(ground, self._rule, self.cells)
 
 
@@ -171,7 +179,7 @@ def _matters(name: str, value: object, mondrian: Mondrian) -> bool:
     if name == "diversity":
         return mondrian.l is not None
     if name in ("infeasible", "proportional"):
-        return value in ("error", True)
+        return value in ("generalise", True)
     return value is not None and name != "incremental"
 
 

@@ -20,7 +20,7 @@ from typing import Literal
 
 from harness.vocabulary.answers import checked_answers
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import FailedError, HarnessError, OracleError, RaisedError
+from harness.vocabulary.errors import TABLE_REFUSED, FailedError, HarnessError, OracleError, RaisedError
 from harness.vocabulary.oracle import Ask, Oracle, Release
 from oracles.serve.dataset_cache import DatasetCache
 from oracles.serve.limits import Limits
@@ -28,7 +28,7 @@ from oracles.serve.room import Room, size_in_memory
 from oracles.wire import json_form, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
 from oracles.wire.memory_needed import CELL, dataset_memory, json_memory, question_memory
-from oracles.wire.messages import Description, Refused
+from oracles.wire.messages import Code, Description, Refused
 from oracles.wire.questions import Question
 
 log = logging.getLogger("oracles.serve")
@@ -205,7 +205,8 @@ class Handler:
         told = str(error) if self._debug or self.oracle.card.in_process else f"{error.reason}; {FOR_ITS_OWNER}"
         if isinstance(error, FailedError):  # was tried again here already, where its process has ended
             return Refused(told if told.endswith(FOR_ITS_OWNER) else f"{told}; {FOR_ITS_OWNER}", code="FAILED")
-        return Refused(told, code="UNAVAILABLE" if error.retryable else "FAILED")
+        refused: Code = "INVALID" if error.reason == TABLE_REFUSED else "FAILED"
+        return Refused(told, code="UNAVAILABLE" if error.retryable else refused)
 
 
 def _show_to_owner(error: Exception, verb: str) -> None:

@@ -17,6 +17,7 @@ Sections:
     overhead      what the harness adds to a callable
     transports    a question and its answer over HTTP, gRPC and standard input and output
     workers       one and two processes
+    cluster       one and two workers of a Dask cluster on this machine, and how often the examination travels
     whole         `harness run` from the command to the report
 It is measured on Adult where that is at hand (../shared/data, or HARNESS_DATA), else on invented people. Costs in one
 process are CPU time, so that another load on the machine matters little; read ratios rather than milliseconds.
@@ -33,7 +34,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tests.bench import adversaries, million, overhead, persons, reports, scaling, stages, transports, workers
+from tests.bench import adversaries, cluster, million, overhead, persons, reports, scaling, stages, transports, workers
 from tests.bench.measuring import Section
 from tests.bench.people import MOST, dataset
 from tests.bench.whole import Case, whole
@@ -60,6 +61,7 @@ def quick() -> Sections:
         "overhead": lambda: overhead.overhead(dataset(10_000), 4),
         "transports": lambda: transports.transports(dataset(10_000), 20),
         "workers": lambda: workers.workers(0.3, turns=1),
+        "cluster": lambda: cluster.cluster(dataset(1_000), 400, turns=1),
         "whole": lambda: whole([Case(1_000, "k = 5", 2), Case(500, "k = 5", 2, THREE)]),
     }
 
@@ -80,6 +82,7 @@ def full() -> Sections:
         "overhead": lambda: overhead.overhead(dataset(10_000), 40),
         "transports": lambda: transports.transports(dataset(10_000), 200),
         "workers": lambda: workers.workers(3.0, turns=3),
+        "cluster": lambda: cluster.cluster(dataset(10_000), 2_000, turns=3),
         "whole": lambda: whole(
             [
                 Case(10_000, "k = 5", 1),

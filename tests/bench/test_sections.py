@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.bench import adversaries, million, overhead, persons, reports, scaling, stages, transports, workers
+from tests.bench import adversaries, cluster, million, overhead, persons, reports, scaling, stages, transports, workers
 from tests.bench.measuring import Section
 from tests.bench.people import dataset
 from tests.bench.whole import Case, whole
@@ -24,6 +24,7 @@ SMALL: dict[str, Callable[[], Section]] = {
     "overhead": lambda: overhead.overhead(dataset(200), 1),
     "transports": lambda: transports.transports(dataset(200), 2),
     "workers": lambda: workers.workers(0.02, turns=1),
+    "cluster": lambda: cluster.cluster(dataset(200), 60, turns=1),
     "whole": lambda: whole([Case(100, "k = 5", 1)]),
 }
 
@@ -34,3 +35,9 @@ def test_a_section_is_measured(name: str) -> None:
     section = SMALL[name]()
     assert section.rows
     assert str(section)
+
+
+@pytest.mark.slow
+def test_the_examination_travels_once_to_each_worker_of_a_cluster() -> None:
+    for row in cluster.cluster(dataset(200), 60, turns=1).rows:
+        assert row["arrivals of f"] <= row["workers"]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.experiments.sweeps import run_sweep
-from harness.vocabulary.errors import InputError
+from harness.experiments.sweeps import SweepRun, run_sweep
+from harness.vocabulary.errors import InputError, JournalError
 from tests.command_line import AUDIT, allow_answers, asked, end, run_harness, start_harness, write_pausing_audit
 from tests.small_audits import table
 from tests.waiting import wait_until
@@ -123,6 +123,42 @@ def test_cells_that_ask_the_same_share_the_answers_and_leave_none_behind(folder:
     assert (path.parent / "out" / "cells" / name / "report.json").read_bytes() == alone
 
 
+def test_a_secret_cannot_be_guessed_from_the_names_of_a_sweep(folder: Path) -> None:
+    """Whoever sees all names and sweep.json tries codes of four digits; only the key of the folder confirms one."""
+    head = HEAD.replace('"reference:mondrian"', '"cmd:cat"\noptions = { env = { PIN = "4711" } }\n')
+    head = head.replace('age = "number"', 'age = { kind = "number", points = true }')
+    swept = '[sweep]\n"inference.distance" = ["sum", "half"]\n[run]\nrecords = 2\n'
+
+    def names(pin: str, out: Path) -> set[str]:
+        path = sweep(folder, swept, head.replace("4711", pin))
+        return {cell.folder for cell in SweepRun.of(path, out).cells}
+
+    found = rows(sweep(folder, swept, head))
+    on_disk = {path.name for path in (folder / "out" / "cells").iterdir()}
+    assert on_disk == {row["cell"] for row in found}
+    assert [pin for pin in map(str, range(4709, 4714)) if names(pin, folder / "out") == on_disk] == ["4711"]
+    assert not any(names(pin, folder / "elsewhere") & on_disk for pin in map(str, range(4709, 4714)))
+    journals = {path: path.read_bytes() for path in folder.glob("out/cells/*/journal.jsonl")}
+    assert rows(sweep(folder, swept, head)) == found
+    assert {path: path.read_bytes() for path in folder.glob("out/cells/*/journal.jsonl")} == journals, (
+        "it was continued"
+    )
+    (folder / "out" / "identity.key").unlink()
+    with pytest.raises(JournalError, match="the key that recognises headers"):
+        rows(sweep(folder, swept, head))
+
+
+def test_a_swept_secret_is_not_shown_and_its_cells_are_apart(folder: Path) -> None:
+    head = HEAD.replace('"reference:mondrian"', '"cmd:cat"').replace(
+        'age = "number"', 'age = { kind = "number", points = true }'
+    )
+    first, second = rows(sweep(folder, '[sweep]\noracle.env.PIN = ["hush-1", "hush-2"]\n[run]\nrecords = 2\n', head))
+    assert first["cell"] != second["cell"]
+    assert first["label"] == second["label"] == "PIN=(not shown)"
+    assert "hush" not in (folder / "out" / "sweep.json").read_text()
+    assert not any("hush" in str(path) for path in (folder / "out").rglob("*"))
+
+
 def test_equal_cells_are_audited_once(folder: Path) -> None:
     text = '[[sweep]]\nname = "a"\noracle.k = [2]\n[[sweep]]\nname = "b"\noracle.k = [2]\n'
     first, second = rows(sweep(folder, text))
@@ -146,7 +182,7 @@ def test_an_infinite_parameter_and_a_random_anonymizer_have_their_row_and_figure
 @pytest.mark.slow
 def test_cells_side_by_side_are_those_one_after_the_other(folder: Path) -> None:
     """Two processes with a cell each, and a failing cell among them: the same bytes as in one process."""
-    path = sweep(folder, "[sweep]\noracle.options.k = [2, 99, 4]\n[oracle.options]\ninfeasible = 'error'\n")
+    path = sweep(folder, "[sweep]\noracle.options.k = [2, 99, 4]\n")
     rows(path, "in-turn", workers=1, tell=[].append)
     told: list[str] = []
     beside = rows(path, "beside", workers=2, tell=told.append)

@@ -71,7 +71,7 @@ class Known:
 FUNCTIONS: dict[str, Callable[..., pd.DataFrame]] = {"decades": decades, "noisy": noisy}
 REFERENCE: dict[str, Callable[[], Oracle]] = {
     "mondrian": lambda: Mondrian(k=3),
-    "infeasible": lambda: Mondrian(k=1000),
+    "infeasible": lambda: Mondrian(k=1000, infeasible="generalise"),
     "greedy": lambda: Greedy(k=3),
     "proportional": lambda: Mondrian(k=3, proportional=True),
     "proportional-greedy": lambda: Greedy(k=3, proportional=True),

@@ -12,7 +12,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import OracleError
 from harness.vocabulary.hierarchy import Hierarchy
 from harness.vocabulary.oracle import Ask
 from harness.vocabulary.schema import Schema
@@ -84,7 +84,7 @@ def released(oracle: Mondrian, data: Dataset, *drop: int) -> pd.DataFrame:
 def released_or_refused(oracle: Mondrian, data: Dataset, *drop: int) -> pd.DataFrame | str:
     try:
         return released(oracle, data, *drop)
-    except InputError as error:
+    except OracleError as error:
         return str(error)
 
 

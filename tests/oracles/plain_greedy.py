@@ -7,6 +7,7 @@ hierarchy for the lowest common ancestor of its leaves. Nothing here is shared w
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import pandas as pd
 
@@ -53,27 +54,44 @@ def on_categories(domain: Sequence[object]) -> PlainColumn:
 
 def plain_greedy(frame: pd.DataFrame, columns: dict[str, PlainColumn], k: int) -> list[list[int]]:
     """The classes, each a sorted list of rows, in the order of their lowest rows."""
-    rows = list(frame[list(columns)].itertuples(index=False, name=None))
-    kinds = list(columns.values())
-
-    def nodes(members: Sequence[int]) -> tuple[Node, ...]:
-        return tuple(kind.generalise([rows[member][place] for member in members]) for place, kind in enumerate(kinds))
-
-    def cost(members: Sequence[int]) -> Fraction:
-        lost = (kind.lost(node) for kind, node in zip(kinds, nodes(members), strict=True))
-        return len(members) * sum(lost, Fraction(0))
-
-    classes = _joined([[row] for row in range(len(rows))], nodes)
+    nodes, cost = _generalising(frame, columns)
+    classes = _joined([[row] for row in range(len(frame))], nodes)
     while small := [members for members in classes if len(members) < k]:
         smallest = min(small, key=lambda members: (len(members), members[0]))
         others = [members for members in classes if members is not smallest]
-        partner = min(
-            others,
-            key=lambda members: (cost(sorted(smallest + members)) - cost(smallest) - cost(members), members[0]),
-        )
+        before = cost(smallest)
+        partner = min(others, key=lambda members: (cost(smallest + members) - before - cost(members), members[0]))
         rest = [members for members in others if members is not partner]
         classes = _joined([*rest, sorted(smallest + partner)], nodes)
     return sorted(classes)
+
+
+def lost_leaves(frame: pd.DataFrame, columns: dict[str, PlainColumn], classes: Sequence[Sequence[int]]) -> Fraction:
+    """The cost of a table: of each row and column the share of leaves that its class loses."""
+    _, cost = _generalising(frame, columns)
+    return sum(map(cost, classes), Fraction(0))
+
+
+def _generalising(
+    frame: pd.DataFrame, columns: dict[str, PlainColumn]
+) -> tuple[Callable[[Sequence[int]], tuple[Node, ...]], Callable[[Sequence[int]], Fraction]]:
+    """What a class becomes, and what that costs."""
+    rows = list(frame[list(columns)].itertuples(index=False, name=None))
+    kinds = list(columns.values())
+
+    @cache
+    def node(place: int, values: frozenset[object]) -> Node:
+        return kinds[place].generalise(list(values))
+
+    @cache
+    def lost(nodes: tuple[Node, ...]) -> Fraction:
+        return sum((kind.lost(each) for kind, each in zip(kinds, nodes, strict=True)), Fraction(0))
+
+    def nodes(members: Sequence[int]) -> tuple[Node, ...]:
+        held = zip(*(rows[member] for member in members), strict=True)
+        return tuple(node(place, frozenset(values)) for place, values in enumerate(held))
+
+    return nodes, lambda members: len(members) * lost(nodes(members))
 
 
 def _joined(classes: list[list[int]], nodes: Callable[[Sequence[int]], tuple[Node, ...]]) -> list[list[int]]:

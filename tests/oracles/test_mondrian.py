@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import InputError, OracleError
 from harness.vocabulary.oracle import Ask, Oracle
 from harness.vocabulary.release import Reader
 from harness.vocabulary.schema import Schema
@@ -92,7 +92,7 @@ def test_the_classes_are_those_of_the_plain_recursion(table: Declared, rule: Rul
     expected = by_recursion(frame, schema, rule)
     if expected is None:
         with pytest.raises(InputError, match="lower"):
-            Mondrian(**rule, infeasible="error").anonymize(frame, schema)
+            Mondrian(**rule).anonymize(frame, schema)
         return
     release = Mondrian(**rule, cells="regions").anonymize(frame, schema)
     printed = printed_classes(release, [column.name for column in schema.quasi])
@@ -177,16 +177,20 @@ def test_classes_are_diverse_in_the_joint_value_of_many_sensitive_columns() -> N
     ],
 )
 @pytest.mark.parametrize("cells", ["ranges", "regions"])
-def test_a_table_that_breaks_the_rule_is_fully_generalised_or_an_error(
+def test_a_table_that_breaks_the_rule_is_an_error_or_fully_generalised(
     options: Rule, drop: tuple[int, ...], message: str, cells: Any
 ) -> None:
     """v1 reports full generalisation where no other release has the property."""
     data = Dataset.from_frame(FIVE, PAPER)
     with pytest.raises(InputError) as caught:
-        released(Mondrian(**options, cells=cells, infeasible="error"), data, *drop)
+        Mondrian(**options, cells=cells).anonymize(FIVE.drop(index=list(drop)), PAPER)
+    with pytest.raises(OracleError) as asked:
+        released(Mondrian(**options, cells=cells), data, *drop)
+    assert str(asked.value) == str(caught.value)
     assert message in str(caught.value)
-    assert "lower" in str(caught.value)
-    (release,) = Mondrian(**options, cells=cells).answer(Ask(data, drop))
+    assert "; lower" in str(caught.value)
+    assert 'infeasible = "generalise"' in str(caught.value)
+    (release,) = Mondrian(**options, cells=cells, infeasible="generalise").answer(Ask(data, drop))
     rest = FIVE.drop(index=list(drop)).reset_index(drop=True)
     assert release.to_frame().equals(rest.assign(age="*", gender="*"))
     parameter = message.partition(",")[0]
@@ -197,14 +201,14 @@ def test_a_table_that_breaks_the_rule_is_fully_generalised_or_an_error(
 
 def test_the_reader_passes_on_what_the_anonymizer_says_about_a_release() -> None:
     data = Dataset.from_frame(FIVE, PAPER)
-    (release,) = Mondrian(k=6).answer(Ask(data))
+    (release,) = Mondrian(k=6, infeasible="generalise").answer(Ask(data))
     assert Reader(data).read(release).notes == (f"the oracle says: {release.notes[0]}",)
     (release,) = Mondrian(k=2).answer(Ask(data))
     assert Reader(data).read(release).notes == ()
 
 
 def test_what_is_said_about_a_release_is_no_part_of_its_digest() -> None:
-    (release,) = Mondrian(k=6).answer(Ask(Dataset.from_frame(FIVE, PAPER)))
+    (release,) = Mondrian(k=6, infeasible="generalise").answer(Ask(Dataset.from_frame(FIVE, PAPER)))
     silent = type(release)(release.names, release.columns)
     assert release.notes
     assert release.digest == silent.digest
@@ -212,7 +216,7 @@ def test_what_is_said_about_a_release_is_no_part_of_its_digest() -> None:
 
 def test_a_data_frame_that_breaks_the_rule_is_generalised_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="break k = 6"):
-        assert set(Mondrian(k=6).anonymize(FIVE, PAPER)["age"]) == {"*"}
+        assert set(Mondrian(k=6, infeasible="generalise").anonymize(FIVE, PAPER)["age"]) == {"*"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Mondrian(k=2).anonymize(FIVE, PAPER)
@@ -234,8 +238,8 @@ def test_it_is_an_oracle_that_says_what_it_does() -> None:
         ({}, "mondrian(k=5, cells=ranges)"),
         ({"l": 3}, "mondrian(k=1, l=3, diversity=probability, cells=ranges)"),
         ({"t": 0.2}, "mondrian(k=1, t=0.2, cells=ranges)"),
-        ({"k": 5, "l": 3, "infeasible": "error"},
-         "mondrian(k=5, l=3, diversity=probability, cells=ranges, infeasible=error)"),
+        ({"k": 5, "l": 3, "infeasible": "generalise"},
+         "mondrian(k=5, l=3, diversity=probability, cells=ranges, infeasible=generalise)"),
     ],
 )  # fmt: skip
 def test_k_is_five_only_if_nothing_else_is_asked_for_and_the_card_says_so(options: Rule, name: str) -> None:
@@ -258,7 +262,7 @@ def test_every_draw_is_the_same_release() -> None:
 
 def test_a_pickled_oracle_answers_the_same_without_what_it_remembered() -> None:
     data = Dataset.from_frame(FIVE, PAPER)
-    oracle = Mondrian(k=2, cells="regions", infeasible="error")
+    oracle = Mondrian(k=2, cells="regions", infeasible="generalise")
     before = released(oracle, data, 1)
     sent = pickle.dumps(oracle)
     assert len(sent) < 500

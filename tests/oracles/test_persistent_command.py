@@ -1,8 +1,10 @@
 """A process that stays, asked over its standard input and output: real processes, good and bad."""
 
+import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +16,15 @@ import pytest
 
 from harness.vocabulary.errors import InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask
+from oracles.clients import persistent_command
+from oracles.clients.command import Running
 from oracles.clients.local import Local
 from oracles.clients.persistent_command import PersistentCommand
 from oracles.wire.messages import Refused
 from tests.oracles.asking import digests, failure, leave_after_one_release, tables
 from tests.oracles.filters import dataset, decades, noisy, travelled
 from tests.oracles.gate import Gate
-from tests.waiting import text_of, wait_for_end
+from tests.waiting import PATIENCE, text_of, wait_for_end, wait_until
 
 ROOT = Path(__file__).parents[2]
 KIT = """
@@ -309,6 +313,35 @@ def test_closing_ends_the_process_also_under_a_thread_that_waits(framed: Opening
         assert waiting.result().retryable
     wait_for_end(pid)
     assert "was closed" in str(failure(there))
+
+
+def test_closing_while_a_process_is_being_started_leaves_none_behind(
+    framed: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = framed(kit())
+    pid = pid_of(there)
+    os.kill(pid, signal.SIGKILL)  # so that the next question starts another
+    wait_for_end(pid)
+    starting, may_start, started = threading.Event(), threading.Event(), list[Running]()
+
+    def start(*arguments: Any) -> Running:
+        starting.set()
+        assert may_start.wait(PATIENCE)
+        started.append(Running(*arguments))
+        return started[0]
+
+    monkeypatch.setattr(persistent_command, "Running", start)
+    with ThreadPoolExecutor(2) as pool:
+        asking = pool.submit(lambda: list(there.answer(Ask(dataset()))))
+        assert starting.wait(PATIENCE)
+        closing = pool.submit(there.close)
+        wait_until(lambda: there._closed)
+        with contextlib.suppress(TimeoutError):
+            closing.result(0.2)  # it waits for the process that is being started; one that did not would be done
+        may_start.set()
+        closing.result()
+        assert isinstance(asking.exception(), OracleError)
+    wait_for_end(started[0].process.pid)
 
 
 def test_an_oracle_can_be_sent_to_another_process(framed: Opening) -> None:

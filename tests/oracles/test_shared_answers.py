@@ -23,7 +23,7 @@ ABOUT = DATA.record(0).quasi
     ("oracle", "ask"),
     [
         (Local(noisy), Ask(DATA, (5,), draws=3, seed=7)),
-        (Mondrian(k=1000), Ask(DATA)),
+        (Mondrian(k=1000, infeasible="generalise"), Ask(DATA)),
         (Laplace(noise_epsilon=1.0), Ask(DATA, (3,), ABOUT, draws=20, seed=1)),
     ],
 )

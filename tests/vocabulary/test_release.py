@@ -35,6 +35,20 @@ def covered(data_reader: Reader, release: Microdata, index: int) -> list[list[bo
     ]
 
 
+def test_cells_that_never_come_again_are_forgotten_and_what_was_read_stays_valid() -> None:
+    """Of a random f with new cells in each draw; the same as a reader that remembers all of them."""
+    data = reader().data
+    forgetful, remembering = Reader(data, most_cells=20), Reader(data)
+    draws = [FRAME.assign(age=[f"[{age - draw / 1000}, {age + 1}]" for age in FRAME["age"]]) for draw in range(50)]
+    pairs = [[each.read(Table.from_frame(frame)) for each in (forgetful, remembering)] for frame in draws]
+    assert all(len(lexicon) <= 20 + 4 for lexicon in forgetful.lexicons)
+    assert len(remembering.lexicons[0]) == 200
+    for bounded, unbounded in pairs:
+        for index in range(4):
+            assert covered(forgetful, bounded, index) == covered(remembering, unbounded, index)
+        assert [codes.tolist() for codes in bounded.sensitive] == [codes.tolist() for codes in unbounded.sensitive]
+
+
 def test_rows_and_columns_may_come_in_any_order_and_rows_may_be_gone() -> None:
     release = read(FRAME[["ill", "sex", "age"]].iloc[[3, 1]])
     assert [codes.tolist() for codes in release.sensitive] == [[0, 0]]
