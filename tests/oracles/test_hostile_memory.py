@@ -65,7 +65,7 @@ def test_two_gigabytes_are_not_taken() -> None:
 
 
 def test_a_gzip_bomb_is_not_unpacked() -> None:
-    bomb = gzip.compress(bytes(300_000_000))
+    bomb = gzip.compress(bytes(10_000_000)) * 30  # a file of gzip may have many parts
     assert len(bomb) < 400_000
     with serving(always(200, {**CSV, "Content-Encoding": "gzip"}, bomb)) as server:
         text, memory = measured(server.address)
