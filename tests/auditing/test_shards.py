@@ -48,14 +48,11 @@ def audit_file(folder: Path, name: str = "wide", run: str = "", epsilon: float =
     return folder / "audit.toml"
 
 
-def opened(file: AuditFile, out: Path, shards: int = 1) -> tuple[Oracle, dict[str, Any]]:
+def opened(file: AuditFile, out: Path, shards: int = 1) -> tuple[Oracle, dict[str, Any] | None]:
     """The oracle of an audit; our anonymizers are called in this process, because a process for each costs most."""
-    oracle, source = open_oracle(file, out / "oracle.log", shards)
-    return (_called_here(file) if file.address.startswith(BOXES) else oracle), source
-
-
-def _called_here(file: AuditFile) -> Oracle:
-    return as_oracle(getattr(shard_boxes, file.address.removeprefix(BOXES)))
+    if file.address.startswith(BOXES):
+        return as_oracle(getattr(shard_boxes, file.address.removeprefix(BOXES))), None
+    return open_oracle(file, out / "oracle.log", shards)
 
 
 def whole(path: Path, out: Path) -> bytes:
