@@ -191,7 +191,7 @@ def ignored_seed(df: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 def unrepeatable(df: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Takes a seed and draws without it."""
-    widen = int(np.random.default_rng().integers(1000))
+    widen = int(np.random.default_rng().integers(10**9))  # two alike would hide what is wrong
     refusing_few(df)
     return released(groups(df), lambda part: f"[{part.age.min() - widen}, {part.age.max()}]")
 
