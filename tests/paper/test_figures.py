@@ -108,7 +108,7 @@ def test_as_many_people_matter_as_in_the_first_version() -> None:
         for name in ("education", "marital-status", "native-country")
     }
     share = [
-        audited(oracle, 10_000, {**ADULT, **trees}, distance="total-variation", records=1_000, workers=2)
+        audited(oracle, 10_000, {**ADULT, **trees}, distance="total-variation", records=300)
         for oracle in (Mondrian(k=5), Mondrian(k=1, l=5))
     ]
     by_k, by_l = (each["share_at_or_above"]["0.003162"] for each in share)
