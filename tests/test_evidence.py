@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,18 @@ from tests.anonymizers import chunks
 from tests.small_audits import audit
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished audit, which no test changes."""
+    out = tmp_path_factory.mktemp("finished")
+    audit(chunks, out=out)
+    return out
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    audit(chunks, out=tmp_path)
-    return tmp_path
+def folder(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it, to change."""
+    return shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
 
 
 def said(folder: Path) -> str:

@@ -88,7 +88,7 @@ def test_predicted_calls_are_made(
 ) -> None:
     releases = PREDICTIONS if kind is Predicting else {}
     oracle = kind(**behaviour, **releases, max_draws=portion, row_order_invariant=invariant)
-    predicted, made = counted(plan(draws=12, **options), oracle)
+    predicted, made = counted(plan(draws=6, **options), oracle)
     assert predicted == made
 
 

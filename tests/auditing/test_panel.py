@@ -124,9 +124,9 @@ def test_the_standard_panel_has_nine_adversaries_and_a_verdict_for_each() -> Non
     assert "worst of 9 adversaries" in report.verdict.reason
 
 
-@pytest.mark.slow
 def test_a_random_model_is_drawn_with_seeds_that_do_not_depend_on_the_person() -> None:
-    report = audit(lambda data: data.assign(age="*", sex="*"), model="forest", draws=4, records=3)
+    forest = {"name": "forest", "n_estimators": 3}
+    report = audit(lambda data: data.assign(age="*", sex="*"), model=forest, draws=4, records=3)
     present = {finding.present for finding in report.findings}
     assert len(present) == 1  # everybody is covered by every row, so f(D) says the same of all
     assert all(finding.draws == 4 and not finding.exact for finding in report.findings)

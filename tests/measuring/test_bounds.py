@@ -43,7 +43,7 @@ def intervals(
 
 @every_mechanism
 @coupled_or_not
-@pytest.mark.parametrize(("draws", "alpha", "runs"), [(50, 0.05, 100), (50, 0.5, 40), (700, 0.05, 20)])
+@pytest.mark.parametrize(("draws", "alpha", "runs"), [(50, 0.05, 40), (50, 0.5, 20), (700, 0.05, 8)])
 def test_bounds_miss_no_more_often_than_they_say(
     mechanism: Mechanism, coupled: bool, draws: int, alpha: float, runs: int
 ) -> None:

@@ -106,7 +106,7 @@ every_name = pytest.mark.parametrize("name", [name for name in DECLARED if name 
 @every_name
 @every_mechanism
 @coupled_or_not
-@pytest.mark.parametrize(("draws", "alpha", "runs"), [(40, 0.5, 25), (300, 0.05, 8)])
+@pytest.mark.parametrize(("draws", "alpha", "runs"), [(40, 0.5, 12), (300, 0.05, 4)])
 def test_limits_miss_no_more_often_than_they_say(
     name: str, mechanism: Mechanism, coupled: bool, draws: int, alpha: float, runs: int
 ) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ from tests.oracles.servers import Request, serving
 
 HERE = Path(__file__).parent
 DATA = dataset()
+VISITS = people().assign(patient=[f"p{row % 8}" for row in range(24)])
 PYTHON = shlex.quote(sys.executable)
 Opened = tuple[str | Oracle, dict[str, Any]]
 Transport = Callable[[str], AbstractContextManager[Opened]]
@@ -193,15 +195,22 @@ def test_every_transport_gives_the_releases_of_the_callable(transport: Transport
 @every(MICRODATA)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_transport_gives_the_same_findings_bit_for_bit(transport: Transport, name: str) -> None:
-    options: dict[str, Any] = {"quasi": QUASI, "sensitive": "illness", "epsilon": 0.5, "draws": 2, "records": 4}
-    expected = harness.audit(FUNCTIONS[name], people(), **options)
     with opened(transport, name) as oracle:
-        report = harness.audit(oracle, people(), workers=1 if transport is local else 3, **options)
-    assert by_person(report) == by_person(expected)
+        found = findings(oracle, people(), draws=2, workers=1 if transport is local else 3)
+    assert found == findings_here(name, draws=2)
 
 
-def by_person(report: harness.Report) -> dict[int, harness.Finding]:
+def findings(oracle: Any, data: pd.DataFrame, **options: Any) -> dict[int, harness.Finding]:
+    """What an audit of four people finds, by the person."""
+    report = harness.audit(oracle, data, quasi=QUASI, sensitive="illness", epsilon=0.5, records=4, **options)
     return {finding.person: finding for finding in report.findings}
+
+
+@cache
+def findings_here(name: str, *, visits: bool = False, **options: Any) -> dict[int, harness.Finding]:
+    """What an audit finds that calls the anonymizer itself; with visits, people have several rows."""
+    function = FUNCTIONS[name] if name in FUNCTIONS else named(name)
+    return findings(function, VISITS if visits else people(), person="patient" if visits else None, **options)
 
 
 @every(PROTOCOL)
@@ -210,13 +219,9 @@ def by_person(report: harness.Report) -> dict[int, harness.Finding]:
 def test_the_reference_anonymizers_have_the_same_findings_behind_every_transport(
     transport: Transport, name: str, blind: bool
 ) -> None:
-    options: dict[str, Any] = {
-        "quasi": QUASI, "sensitive": "illness", "epsilon": 0.5, "draws": 60, "records": 4, "blind": blind
-    }  # fmt: skip
-    expected = harness.audit(named(name), people(), **options)
     with opened(transport, name) as oracle:
-        report = harness.audit(oracle, people(), workers=2, **options)
-    assert by_person(report) == by_person(expected)
+        found = findings(oracle, people(), draws=20, blind=blind, workers=2)
+    assert found == findings_here(name, draws=20, blind=blind)
 
 
 @every(PROTOCOL)
@@ -225,15 +230,9 @@ def test_the_reference_anonymizers_have_the_same_findings_behind_every_transport
 def test_persons_of_several_rows_have_the_same_findings_behind_every_transport(
     transport: Transport, name: str, blind: bool
 ) -> None:
-    visits = people().assign(patient=[f"p{row % 8}" for row in range(24)])
-    options: dict[str, Any] = {
-        "quasi": QUASI, "sensitive": "illness", "person": "patient", "epsilon": 0.5, "draws": 20, "records": 4,
-        "blind": blind,
-    }  # fmt: skip
-    expected = harness.audit(named(name), visits, **options)
     with opened(transport, name) as oracle:
-        report = harness.audit(oracle, visits, workers=2, **options)
-    assert by_person(report) == by_person(expected)
+        found = findings(oracle, VISITS, person="patient", draws=20, blind=blind, workers=2)
+    assert found == findings_here(name, visits=True, draws=20, blind=blind)
 
 
 @every(PROTOCOL)

@@ -15,6 +15,7 @@ import pytest
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import OracleError, ReleaseError
 from harness.vocabulary.oracle import Ask, Card
+from oracles.clients import tls_faults
 from oracles.clients.grpc import GrpcOracle
 from oracles.wire import answers, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
@@ -135,6 +136,7 @@ def test_what_a_server_says_does_not_reach_the_terminal_raw() -> None:
 
 def test_a_card_that_never_comes_is_not_waited_for_as_long_as_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "DESCRIBE_SECONDS", 0.3)
+    monkeypatch.setattr(tls_faults, "SECONDS", 0.3)
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
         pytest.raises(OracleError, match=r"did not answer within 0\.3 s"),

@@ -9,6 +9,7 @@ import pytest
 
 from harness.vocabulary.errors import OracleError
 from harness.vocabulary.oracle import Ask
+from oracles.clients import tls_faults
 from oracles.middleware import Retrying
 from tests.clock import Clock
 from tests.oracles.servers import Request, listening, read_request, serving
@@ -116,7 +117,10 @@ def hanging_up(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("behave", [dropping, dropping_chunks, nonsense, hanging_up])
-def test_a_connection_that_breaks_off_is_told(behave: Callable[[socket.socket], None]) -> None:
+def test_a_connection_that_breaks_off_is_told(
+    behave: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_faults, "SECONDS", 0.3)  # whether it speaks TLS, which it does not say
     with listening(behave) as address:
         refused(plain(address), "dropped in the middle", retryable=True)
 
@@ -124,7 +128,7 @@ def test_a_connection_that_breaks_off_is_told(behave: Callable[[socket.socket], 
 @pytest.mark.parametrize("behave", [silent, deaf, trickling_body, trickling_endless_body, trickling_head])
 def test_a_connection_without_an_end_is_left_at_the_deadline(behave: Callable[[socket.socket], None]) -> None:
     with listening(behave) as address:
-        refused(plain(address, timeout=1.0), "had not answered completely after 1 s", retryable=True)
+        refused(plain(address, timeout=0.5), "had not answered completely after 0.5 s", retryable=True)
 
 
 def test_a_redirect_to_another_host_is_refused_and_nothing_is_sent_there() -> None:

@@ -18,20 +18,22 @@ SCHEMA = Schema(
 
 def groups(df: pd.DataFrame, least: int = K) -> list[pd.DataFrame]:
     """Mondrian on ages: halves of the sorted rows, as long as both have enough of them."""
-    if len(df) < 2 * least:
-        return [df]
-    rows = df.sort_values("age", kind="stable")
+    return _halves(df.sort_values("age", kind="stable"), least)
+
+
+def _halves(rows: pd.DataFrame, least: int) -> list[pd.DataFrame]:
+    if len(rows) < 2 * least:
+        return [rows]
     half = len(rows) // 2
-    return groups(rows.iloc[:half], least) + groups(rows.iloc[half:], least)
+    return _halves(rows.iloc[:half], least) + _halves(rows.iloc[half:], least)
 
 
 def released(parts: list[pd.DataFrame], cell: Callable[[pd.DataFrame], str] | None = None) -> pd.DataFrame:
     """Each group with its range of ages and all its cities, in the order of the rows given."""
     cell = cell or (lambda part: f"[{part.age.min()}, {part.age.max()}]")
-    whole = pd.concat(
-        [part.assign(age=cell(part), city="{" + ", ".join(sorted(set(part.city))) + "}") for part in parts]
-    )
-    return whole.sort_index()
+    ages = [printed for part in parts for printed in [cell(part)] * len(part)]
+    cities = [printed for part in parts for printed in ["{" + ", ".join(sorted(set(part.city))) + "}"] * len(part)]
+    return pd.concat(parts).assign(age=ages, city=cities).sort_index()
 
 
 def refusing_few(df: pd.DataFrame) -> None:
@@ -189,7 +191,7 @@ def ignored_seed(df: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 def unrepeatable(df: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Takes a seed and draws without it."""
-    widen = int(np.random.default_rng().integers(1000))
+    widen = int(np.random.default_rng().integers(10**9))  # two alike would hide what is wrong
     refusing_few(df)
     return released(groups(df), lambda part: f"[{part.age.min() - widen}, {part.age.max()}]")
 
