@@ -20,7 +20,7 @@ from harness.vocabulary.errors import InputError, OracleError
 
 VERIFY = (
     "Codes of a claim are those of `harness run`. `harness verify` ends with 0 if the evidence is intact, whatever the "
-    "verdict, and with 2 if it is not.\n"
+    "verdict, with 2 if it is not, and with 4 if it is but some numbers rest on draws that were not kept or are gone.\n"
 )
 
 

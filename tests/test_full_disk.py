@@ -18,6 +18,7 @@ from tests.waiting import PATIENCE
 # No file may grow beyond so many bytes; the write that would is refused, as on a full disk.
 LIMITED = """
 import resource, sys
+sys.dont_write_bytecode = True  # Python would keep half a module for those who import it next
 from harness.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 sys.exit(main(sys.argv[2:]))

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from harness.auditing import findings_file, list_findings
 from harness.auditing.finding import Finding
 from harness.auditing.finding_store import PairStore
 from harness.auditing.findings_file import LINES, PARQUET, read_findings, rows_of_file
+from harness.auditing.keyed_digests import KEY
 from harness.auditing.plan import Claim
 from harness.cli import main
 from harness.cli.evidence import check_folder
@@ -194,6 +196,7 @@ def test_an_interrupted_large_audit_can_be_reported_and_goes_on(tmp_path: Path, 
     whole = audit(chunks, out=tmp_path / "whole").to_json()
     lines = (tmp_path / "whole" / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "cut").mkdir()
+    shutil.copy(tmp_path / "whole" / KEY, tmp_path / "cut")
     (tmp_path / "cut" / "journal.jsonl").write_bytes(b"".join(lines[:-6]))
     assert Report.of_journal(tmp_path / "cut" / "journal.jsonl").plain["unfinished"]["examined"] > 20
     assert audit(chunks, out=tmp_path / "cut").to_json() == whole

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.auditing.journal import Journal
-from harness.auditing.oracle_identity import oracle_identity
+from harness.api import open_journal
+from harness.auditing.journal import entries
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
 from harness.vocabulary.dataset import Dataset
@@ -137,22 +137,21 @@ def test_her_rows_share_her_error_level() -> None:
 def test_workers_and_interruptions_change_nothing(workers: int, tmp_path: Path) -> None:
     data = visits()
     whole = audit(chunks, data, person="pid")
-    with Journal(tmp_path / "journal.jsonl", owner(data)) as journal:
-        events = Audit(plan(data), as_oracle(chunks)).events(journal)
+    oracle = as_oracle(chunks)
+    journal = open_journal(plan(data), oracle, tmp_path)
+    assert journal is not None
+    with journal:
+        events = Audit(plan(data), oracle).events(journal)
         for _ in range(9):
             next(events)
         events.close()
     resumed = audit(chunks, data, person="pid", workers=workers, out=tmp_path)
     assert resumed.to_json() == whole.to_json()
-    assert any("resumed" in entry for entry in Journal(tmp_path / "journal.jsonl", owner(data)).earlier())
+    assert any("resumed" in entry for entry in entries(tmp_path / "journal.jsonl"))
 
 
 def plan(data: pd.DataFrame) -> Plan:
     return Plan(Dataset.from_frame(data, Schema(QUASI, "ill", person="pid")), Claim(0.1))
-
-
-def owner(data: pd.DataFrame) -> dict[str, Any]:
-    return {"plan": plan(data).spec(), "oracle": oracle_identity(as_oracle(chunks))}
 
 
 def test_rows_with_equal_quasi_identifiers_are_told_apart_by_what_a_prior_knows_of_each() -> None:

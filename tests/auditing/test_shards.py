@@ -284,17 +284,17 @@ def test_what_was_lost_of_a_shard_is_told_by_the_report_of_all(tmp_path: Path) -
     assert "the journal was damaged" in json.loads(whole(path, tmp_path / "merged"))["notes"][0]
 
 
-def test_damaged_draws_of_a_shard_are_refused_before_anything_is_written(on_path: Path) -> None:
-    folders = parts(audit_file(on_path, "shaken", "draws = 8"), 2)
+def test_damaged_draws_of_a_shard_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    folders = parts(audit_file(tmp_path, "shaken", "draws = 8"), 2)
     path = folders[1] / "predictions.bin"
     content = path.read_bytes()
     path.write_bytes(b"x" + content[1:])
     with pytest.raises(harness.JournalError, match="shard2of2/predictions.bin: damaged at byte 0; restore"):
-        merge(folders, on_path / "merged")
-    assert not (on_path / "merged").exists()
+        merge(folders, tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
     path.write_bytes(content + content[:50])  # a record that was not written whole
-    merge(folders, on_path / "merged")
-    joined = [(folder / "predictions.bin").read_bytes() for folder in (folders[0], on_path / "merged")]
+    merge(folders, tmp_path / "merged")
+    joined = [(folder / "predictions.bin").read_bytes() for folder in (folders[0], tmp_path / "merged")]
     assert joined[1] == joined[0] + content
 
 
