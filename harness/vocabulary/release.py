@@ -20,10 +20,7 @@ from harness.vocabulary.table import Cells, Codes, Table
 from harness.vocabulary.values import Exact, Suppressed, Value, suppression_sign
 
 Floats = npt.NDArray[np.float64]
-MOST_CELLS, CELLS_A_ROW = (
-    100_000,
-    4,
-)  # remembered of a column: so many, or so many for each row of the data
+MOST_CELLS, CELLS_A_ROW = 100_000, 4  # remembered of a column: so many, or so many for each row of the data
 WEIGHT_NAMES = ("count", "weight", "weights", "frequency", "freq")
 VENDOR_SAYS, ADDS_COLUMN = "the oracle says: ", "the release adds column "  # notes with texts that the vendor chose
 SHARES_ARE_SHOWN = (
