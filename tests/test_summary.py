@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.render.text import counted, share_in_words
+from harness.render.text import counted, share_in_words, times_as_many
 from oracles.reference import Laplace
 from tests.anonymizers import chunks
 from tests.small_audits import audit, table
@@ -102,6 +102,19 @@ def test_only_none_is_0_percent_and_only_all_are_100_percent() -> None:
     assert [share_in_words(share) for share in (0, 1e-5, 0.001, 0.0296, 0.5, 0.999, 0.99999, 1)] == [
         "0 %", "below 0.1 %", "0.1 %", "2.96 %", "50 %", "99.9 %", "above 99.9 %", "100 %",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("needed", "told"),
+    [
+        (60, ""),
+        (78, " (calls and time: about 1.3 times as many)"),
+        (8_481, " (calls and time: about 140 times as many)"),
+        (6 * 10**9, " (calls and time: about 100,000,000 times as many)"),
+    ],
+)
+def test_what_more_draws_cost_is_told_in_plain_numbers(needed: int, told: str) -> None:
+    assert times_as_many({"draws": [60]}, needed) == told
 
 
 def test_one_is_not_a_plural() -> None:

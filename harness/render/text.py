@@ -290,12 +290,13 @@ def _noticed(report: Plain) -> Iterator[str]:
         yield f"Noticed: {len(listed) - len(shown)} more"
 
 
-def _times_as_many(result: Plain, needed: int) -> str:
+def times_as_many(result: Plain, needed: int) -> str:
     """What so many draws cost, beside those that were made: calls and time grow alike."""
     if not result["draws"]:
         return ""
-    times = needed / max(result["draws"])
-    return f" (calls and time: about {times:.2g} times as many)" if times >= 1.05 else ""
+    times = float(f"{needed / max(result['draws']):.2g}")
+    told = f"{times:,.0f}" if times >= 10 else f"{times:g}"
+    return f" (calls and time: about {told} times as many)" if times > 1 else ""
 
 
 def next_step(report: Plain, result: Plain) -> str:
@@ -316,7 +317,7 @@ def next_step(report: Plain, result: Plain) -> str:
         )
     if verdict["draws_needed"]:
         return (
-            f"run it with draws = {verdict['draws_needed']}{_times_as_many(result, verdict['draws_needed'])}, or with "
+            f"run it with draws = {verdict['draws_needed']}{times_as_many(result, verdict['draws_needed'])}, or with "
             "adaptive = true, which draws no more than each needs."
         )
     if verdict["certificate"] is not None:
