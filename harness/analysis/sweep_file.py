@@ -20,7 +20,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ SHORT: Mapping[str, Place] = {
 }
 NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9.=_+-]+")
 LONGEST_NAME = 60
+HIDDEN = "(not shown)"
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,18 @@ def _cells_of(base: Mapping[str, Any], table: Mapping[str, Any], number: int) ->
         try:
             check(cell.content)
         except InputError as error:
-            raise error.within(f"cell {cell.label}") from None
+            raise error.within(f"cell {_without_oracle_texts(cell).label}") from None
         yield cell
+
+
+def _without_oracle_texts(cell: Cell) -> Cell:
+    """The same cell, named without texts and tables that are given to the oracle: they may be secret."""
+
+    def may_be_secret(place: Place, value: Any) -> bool:
+        return place[0] == "oracle" and (isinstance(value, str) or len(place) > 3)
+
+    shown = {key: HIDDEN if may_be_secret(cell.places[key], value) else value for key, value in cell.parameters.items()}
+    return replace(cell, parameters=shown)
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

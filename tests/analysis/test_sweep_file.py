@@ -41,6 +41,14 @@ def test_a_grid_has_every_combination_and_zip_goes_along(tmp_path: Path) -> None
     assert zipped[1].content["claim"] == {"epsilon": 0.2}
 
 
+def test_what_is_given_to_the_oracle_is_not_quoted_by_the_error_of_a_cell(tmp_path: Path) -> None:
+    secrets = 'oracle.options.headers.PIN = ["4711"]\noracle.address = ["https://box.example/?pin=4711"]\n'
+    with pytest.raises(InputError, match="must be a number") as error:
+        cells(tmp_path, f'[sweep]\n{secrets}claim.epsilon = ["x"]\n')
+    assert "cell PIN=(not shown), address=(not shown), epsilon=x: " in str(error.value)
+    assert "4711" not in str(error.value)
+
+
 @pytest.mark.parametrize("key", ['"oracle.options.k"', "oracle.options.k", '"oracle.k"'])
 def test_an_option_of_the_oracle_may_be_written_in_three_ways(tmp_path: Path, key: str) -> None:
     found = cells(tmp_path, f"[sweep]\n{key} = [2, 5]\n")
