@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from harness.measuring.features import Features, Floats
 from harness.measuring.models import Bernoulli, Categorical, Classifier, Conditional, Gaussian, Model, model_named
+from harness.measuring.models.interface import ROUNDED_OFF
 from harness.vocabulary.errors import InputError
 from harness.vocabulary.release import TrainingRows
 from tests.measuring.encoded_releases import (
@@ -134,7 +135,8 @@ def test_every_prediction_is_a_point_of_the_simplex_without_unseen_values(
     features, rows, target = case
     predicted = model.fit(features, rows, 0).predict(target)
     assert predicted.min() >= 0
-    assert predicted.sum() == pytest.approx(1)
+    # Gaussian naive Bayes shares scikit-learn's rounding, whose sums miss 1 by 10⁻⁶ where variances are 10⁻⁹.
+    assert predicted.sum() == pytest.approx(1, abs=ROUNDED_OFF if isinstance(model, Gaussian) else 1e-12)
     if len(rows.labels):
         assert not predicted[rows.class_weights == 0].any()
 
