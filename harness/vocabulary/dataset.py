@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -27,7 +27,7 @@ from harness.vocabulary.source import (
     typed_frame,
     with_numbers,
 )
-from harness.vocabulary.table import Cells, Table
+from harness.vocabulary.table import Cells, Codes, Table
 from harness.vocabulary.values import Raw, Reading, Unreadable
 
 Missing = Literal["error", "drop", "keep"]
@@ -76,7 +76,7 @@ class Dataset:
     schema: Schema
     table: Table
     readings: tuple[Reading, ...] = field(repr=False)  # one per column of the table, with its domain
-    codes: tuple[npt.NDArray[np.int32], ...] = field(repr=False)  # every cell as a position in its domain
+    places: tuple[Codes, ...] = field(repr=False)  # [palette + 1] of each cell in its domain; the last: a missing one's
     rows: npt.NDArray[np.intp] | None = None  # of the source, for each record; None when none was left out
     dropped: int = 0  # rows of the source left out for missing values
     removed: int = 0  # rows of persons who were taken out of D on purpose
@@ -91,8 +91,8 @@ class Dataset:
         table = table.with_used_cells()  # what only rows that were left out had is no value of D
         known = [_bind(column, table.column(column.name), where, secret=False) for column in schema.quasi]
         wanted = [_bind(column, table.column(column.name), where, secret=True) for column in schema.sensitive]
-        readings, codes = zip(*known, *wanted, strict=True)
-        return cls(schema, table, readings, codes)
+        readings, places = zip(*known, *wanted, strict=True)
+        return cls(schema, table, readings, places)
 
     @classmethod
     def within(cls, schema: Schema, table: Table, domains: Sequence[Sequence[Raw]]) -> Dataset:
@@ -104,8 +104,12 @@ class Dataset:
             _bind(column, table.column(column.name), where, secret=secret, domain=domain)
             for column, secret, domain in columns
         ]
-        readings, codes = zip(*bound, strict=True)
-        return cls(schema, table, readings, codes)
+        readings, places = zip(*bound, strict=True)
+        return cls(schema, table, readings, places)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only what was given travels; the rest is computed where it is needed."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @classmethod
     def from_frame(
@@ -191,6 +195,11 @@ class Dataset:
     def size(self) -> int:
         return self.table.rows
 
+    @cached_property
+    def codes(self) -> tuple[Codes, ...]:
+        """Every cell as a position in the domain of its column.  # each [rows]"""
+        return tuple(places[cells.codes] for places, cells in zip(self.places, self.table.columns, strict=True))
+
     def row(self, index: int) -> RowName:
         """The name of the row of the source that a record was."""
         return self.source.name(index if self.rows is None else int(self.rows[index]))
@@ -273,7 +282,7 @@ class Dataset:
         return joint
 
     @property
-    def sensitive_columns(self) -> tuple[npt.NDArray[np.int32], ...]:
+    def sensitive_columns(self) -> tuple[Codes, ...]:
         """Each record's position in the domain of each sensitive column."""
         return self.codes[len(self.schema.quasi) :]
 
@@ -286,13 +295,11 @@ class Dataset:
 
     def without(self, rows: Sequence[int]) -> Dataset:
         """D⁻ⁱ as a table of its own; the domains stay those of D, which are public."""
-        codes = tuple(np.delete(codes, rows) for codes in self.codes)
-        return Dataset(self.schema, self.table.without(rows), self.readings, codes)
+        return Dataset(self.schema, self.table.without(rows), self.readings, self.places)
 
     def taking(self, rows: npt.NDArray[Any]) -> Dataset:
         """These rows in this order, with the domains of D."""
-        codes = tuple(codes[rows] for codes in self.codes)
-        return Dataset(self.schema, self.table.taking(rows), self.readings, codes)
+        return Dataset(self.schema, self.table.taking(rows), self.readings, self.places)
 
     def without_persons(self, persons: Collection[int]) -> Dataset:
         """D as if these persons had never been in it: the domains are those of who is left, rows keep their names."""
@@ -349,13 +356,12 @@ def _plain(cells: Cells, row: int) -> Any:
 
 def _bind(
     column: Column, cells: Cells, where: Callable[[int], str], *, secret: bool, domain: Sequence[Raw] | None = None
-) -> tuple[Reading, npt.NDArray[np.int32]]:
-    """The column's reading with its domain, given or found, and every row as a position in that domain.
+) -> tuple[Reading, Codes]:
+    """The column's reading with its domain, given or found, and the place of each cell of the palette in it.
 
-    A sensitive domain stands in its declared order, numbers from the smallest, else in the order of appearance.
+    The last place is that of a missing cell, whose code -1 picks it; -1 if none is missing. A sensitive domain stands
+    in its declared order, numbers from the smallest, else in the order of appearance.
     """
-    if domain is None:
-        cells = cells.canonical()
     if secret and cells.palette.dtype.kind in "if":
         column = replace(column, kind="number")
     try:
@@ -372,8 +378,8 @@ def _bind(
     unknown = next((raw for raw in raws if raw not in place), None)
     if unknown is not None:
         raise InputError(f"column {column.name!r}: raw value {unknown!r} is not in the domain it was given")
-    positions = np.array([place[raw] for raw in raws], dtype=np.int32)
-    return reading, positions[cells.codes]  # a missing cell's -1 picks the last entry, MISSING
+    unused = [-1] if len(raws) == len(cells.palette) else []
+    return reading, np.array([*map(place.__getitem__, raws), *unused], dtype=np.int32)
 
 
 def _as_seen_or_rising(raws: Sequence[Raw]) -> tuple[Raw, ...]:

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import InputError, ReleaseError
 
 Codes = npt.NDArray[np.int32]
+WIDTHS = ((2**7, "<i1"), (2**15, "<i2"), (2**31, "<i4"))  # palettes up to this size: how wide a code travels
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,20 @@ class Cells:
         cells: Any = (series if ready else _texts(series)).array  # quicker to number than a Series
         codes, uniques = pd.factorize(cells)
         return cls(np.asarray(uniques, dtype=dtype), codes.astype(np.int32))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Codes travel to other processes as narrow as they can be: most columns have fewer than 128 cells."""
+        return _arrived, (self.palette, self.narrow_codes())
+
+    def narrow_codes(self) -> npt.NDArray[Any]:
+        """The codes in as few bytes each as the palette allows; a code that it lacks would become another one."""
+        if len(self.codes) and not (self.codes.min() >= -1 and self.codes.max() < len(self.palette)):
+            raise ReleaseError(f"a code of a column is outside its palette of {len(self.palette)} cells")
+        return self.codes.astype(self.code_type)
+
+    @property
+    def code_type(self) -> np.dtype[Any]:
+        return np.dtype(next(dtype for most, dtype in WIDTHS if len(self.palette) <= most))
 
     def values(self) -> npt.NDArray[Any]:
         """The column spelled out, as pandas would have read it: missing numbers are NaN, missing text None."""
@@ -75,6 +90,10 @@ class Cells:
         rank = np.full(len(self.palette) + 1, -1, dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         return Cells(self.palette[order], rank[self.codes])
+
+
+def _arrived(palette: npt.NDArray[Any], codes: npt.NDArray[Any]) -> Cells:
+    return Cells(palette, codes.astype(np.int32))
 
 
 def _texts(series: pd.Series[Any]) -> pd.Series[Any]:

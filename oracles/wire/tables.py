@@ -16,7 +16,6 @@ from oracles.wire._pb import oracle_pb2 as pb
 
 FIELDS = {"i": "ints", "u": "ints", "f": "floats", "b": "bools", "O": "texts", "U": "texts"}
 DTYPES: dict[str, Any] = {"ints": np.int64, "floats": np.float64, "bools": np.bool_, "texts": object}
-WIDTHS = ((2**7, "<i1"), (2**15, "<i2"), (2**31, "<i4"))  # palettes up to this size: how wide a code is
 SIGNED = {1: "<i1", 2: "<i2", 4: "<i4"}
 OVERHEAD = 64  # bytes that a text of the palette costs in memory, besides its characters
 
@@ -36,7 +35,7 @@ def table_parts(table: Table, limit: int) -> Iterator[pb.Table]:
     for number, cells in enumerate(table.columns):
         for entries in _slices(cells.palette, limit // 2):
             yield _piece(table, slice(0, 0), number, entries)
-    step = max(1, limit // 2 // sum(_width(cells).itemsize for cells in table.columns))
+    step = max(1, limit // 2 // sum(cells.code_type.itemsize for cells in table.columns))
     for start in range(0, table.rows, step):
         yield _piece(table, slice(start, start + step))
 
@@ -65,16 +64,12 @@ def _slices(palette: npt.NDArray[Any], limit: int) -> Iterator[slice]:
         yield slice(start, len(palette))
 
 
-def _width(cells: Cells) -> np.dtype[Any]:
-    return np.dtype(next(dtype for most, dtype in WIDTHS if len(cells.palette) <= most))
-
-
 def _column(name: str, cells: Cells, entries: npt.NDArray[Any]) -> pb.Column:
     """One column: these entries of its palette, and its codes as narrow as the whole palette allows."""
     field = FIELDS.get(cells.palette.dtype.kind)
     if field is None:
         raise ReleaseError(f"column {quoted(name)} holds cells of type {cells.palette.dtype}; expected numbers or text")
-    packed = cells.codes.astype(_width(cells)).tobytes()
+    packed = cells.narrow_codes().tobytes()
     try:
         column = pb.Column(name=name, codes=packed)
         values = getattr(column, field)

@@ -1,5 +1,6 @@
 """Tables: what a column keeps of the values it is made from, and what a digest says."""
 
+import pickle
 import random
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.vocabulary.errors import InputError
+from harness.vocabulary.errors import InputError, ReleaseError
 from harness.vocabulary.table import Cells, Table
 
 COLUMNS = st.one_of(
@@ -30,6 +31,28 @@ def test_cells_spell_out_to_the_column_they_came_from(values: list[Any]) -> None
 def test_a_column_without_a_row_is_the_column_less_that_row(values: list[Any], data: st.DataObject) -> None:
     row = data.draw(st.integers(0, len(values) - 1))
     assert Cells.of(values).without([row]).values().tolist() == values[:row] + values[row + 1 :]
+
+
+@given(COLUMNS)
+def test_a_column_arrives_in_another_process_as_it_was_sent(values: list[Any]) -> None:
+    cells = Cells.of(values)
+    arrived = pickle.loads(pickle.dumps(cells))  # noqa: S301
+    assert arrived.values().tolist() == values
+    assert (arrived.codes.dtype, arrived.palette.dtype) == (cells.codes.dtype, cells.palette.dtype)
+
+
+@pytest.mark.parametrize(("cells", "width"), [(1, 1), (128, 1), (129, 2), (2**15, 2), (2**15 + 1, 4)])
+def test_codes_travel_as_narrow_as_the_palette_allows(cells: int, width: int) -> None:
+    column = Cells(np.arange(cells), np.full(1_000_000, cells - 1, dtype=np.int32))
+    assert width * 1_000_000 <= len(pickle.dumps(column)) - 8 * cells < width * 1_000_000 + 1_000
+    assert (pickle.loads(pickle.dumps(column)).codes == cells - 1).all()  # noqa: S301
+
+
+@pytest.mark.parametrize("code", [300, 2, -2, -200])
+def test_a_code_outside_its_palette_does_not_travel_as_another(code: int) -> None:
+    column = Cells(np.array([1.5, 2.5]), np.array([0, code, 1], dtype=np.int32))
+    with pytest.raises(ReleaseError, match="a code of a column is outside its palette of 2 cells"):
+        pickle.dumps(column)
 
 
 @given(COLUMNS, st.randoms())

@@ -81,7 +81,7 @@ def bin_label(raw: Raw, inner: tuple[float, ...], axis: Axis) -> str:
 def binned(data: Dataset, bins: Bins) -> Dataset:
     """D as f sees it under QuantilesB: each number and date column is an ordered one of the numbers of its bins."""
     edges = bins.edges_of(data)
-    columns, readings, codes = list(data.schema.quasi), list(data.readings), list(data.codes)
+    columns, readings, places = list(data.schema.quasi), list(data.readings), list(data.places)
     cells = [data.table.column(name) for name in data.schema.names]
     for place, column in enumerate(data.schema.quasi):
         if column.name in edges:
@@ -89,7 +89,7 @@ def binned(data: Dataset, bins: Bins) -> Dataset:
             labels = [bin_label(raw, edges[column.name], axis) for raw in data.readings[place].domain]
             columns[place] = Column(column.name, "ordered", order=bins.labels)
             readings[place] = columns[place].reading(columns[place].untyped(), labels)
-            codes[place] = _positions(labels, readings[place].domain)[data.codes[place]]
+            places[place] = _positions([*bins.labels, MISSING], readings[place].domain)
             cells[place] = Cells(
                 np.array(bins.labels, dtype=object), _positions(labels, bins.labels)[data.codes[place]]
             )
@@ -97,7 +97,7 @@ def binned(data: Dataset, bins: Bins) -> Dataset:
         tuple(columns), data.schema.sensitive, data.schema.weight, data.schema.person, data.schema.suppressed
     )
     table = Table(data.schema.names, tuple(cells))
-    return replace(data, schema=schema, table=table, readings=tuple(readings), codes=tuple(codes))
+    return replace(data, schema=schema, table=table, readings=tuple(readings), places=tuple(places))
 
 
 def _positions(labels: list[str], among: tuple[Raw, ...]) -> npt.NDArray[np.int32]:
