@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal, cast, get_args
 
 from harness.vocabulary.dataset import Dataset
@@ -13,9 +14,11 @@ from harness.vocabulary.values import Kind, Raw, Reading, Span
 from oracles.wire._pb import oracle_pb2 as pb
 
 Closed = Literal["both", "left", "right", "neither"]
+Domains = tuple[tuple[Raw, ...], ...]  # one per column
 EPOCH = 719_163  # the ordinal of 1970-01-01
 EXACT = 2**53  # floats tell whole numbers apart up to here
 LAST_DAY = 3_652_059  # the ordinal of 9999-12-31
+REMEMBERED_SCHEMAS, REMEMBERED_BYTES = 2, 1 << 15  # so many, each of at most so many bytes
 KINDS = {  # of columns, as the protocol numbers them; 0 is none
     name.removeprefix("KIND_").lower(): number for name, number in pb.Declaration.Kind.items() if number
 }
@@ -54,13 +57,25 @@ def paths_of(column: Column) -> list[tuple[str, ...]]:
     return [] if tree is None else [tree.path(leaf) for leaf in tree.leaves(tree.root)]
 
 
-def unpack_schema(message: pb.Schema) -> tuple[Schema, list[list[Raw]]]:
-    """The schema and one domain per column, quasi-identifiers first."""
+def unpack_schema(message: pb.Schema) -> tuple[Schema, Domains]:
+    """The schema and one domain per column, quasi-identifiers first.
+
+    The questions of an audit differ in their rows and not in their schema, so that the latest are remembered.
+    """
+    body = message.SerializeToString()
+    return _remembered_schema(body) if len(body) <= REMEMBERED_BYTES else _unpack_schema(body)
+
+
+def _unpack_schema(body: bytes) -> tuple[Schema, Domains]:
+    message = pb.Schema.FromString(body)
     declared = [*message.quasi, *message.sensitive]
     columns = [_unpack(declaration) for declaration in declared]
-    domains = [unpack_domain(declaration.name, declaration.domain) for declaration in declared]
+    domains = tuple(tuple(unpack_domain(declaration.name, declaration.domain)) for declaration in declared)
     quasi, sensitive = columns[: len(message.quasi)], columns[len(message.quasi) :]
     return Schema(quasi, sensitive, message.weight if message.HasField("weight") else None), domains
+
+
+_remembered_schema = lru_cache(REMEMBERED_SCHEMAS)(_unpack_schema)
 
 
 def _unpack(message: pb.Declaration) -> Column:

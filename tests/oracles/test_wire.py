@@ -86,6 +86,24 @@ def test_a_dataset_arrives_with_its_schema_its_domains_and_its_cells(across: Acr
     assert [column.summary() for column in found.schema.quasi[:4]] == [c.summary() for c in data.schema.quasi[:4]]
 
 
+def test_a_schema_is_read_once_for_all_questions_of_an_audit() -> None:
+    data = Dataset.from_frame(
+        pd.DataFrame({"age": [1, 2, 3], "ill": ["a", "b", "a"]}), Schema({"age": "number"}, "ill")
+    )
+    first, second = (messages.unpack_dataset(messages.pack_dataset(data.without([row]))) for row in (0, 2))
+    assert first.schema is second.schema
+    assert [part.table.column("age").values().tolist() for part in (first, second)] == [[2, 3], [1, 2]]
+    assert [part.codes[0].tolist() for part in (first, second)] == [[1, 2], [0, 1]]
+
+
+def test_a_large_schema_is_not_remembered() -> None:
+    words = [f"{number:04} {'x' * 30}" for number in range(1_000)]
+    data = Dataset.from_frame(pd.DataFrame({"word": words, "ill": "a"}), Schema({"word": "category"}, "ill"))
+    first, second = (messages.unpack_dataset(messages.pack_dataset(data)) for _ in range(2))
+    assert first.schema is not second.schema
+    assert first.readings[0].domain == second.readings[0].domain == tuple(words)
+
+
 def test_a_kind_that_the_protocol_lacks_is_refused_only_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(declarations.KINDS, "date")  # as if the harness had a kind of its own
     frame = pd.DataFrame({"age": [1, 2], "born": ["1990-01-01", "1991-01-01"], "ill": ["a", "b"]})

@@ -101,6 +101,8 @@ class Reading:
 
     def raw(self, text: object) -> Raw:
         """A raw cell of the data, typed: 25 for "25.0", a Span for a date, stripped text otherwise."""
+        if self.kind == "number" and type(text) is int:  # True is none
+            return text
         plain = cell_text(text).strip()
         if self.kind == "number":
             value = number(plain)
