@@ -46,9 +46,9 @@ class Local:
         return {"function": self.function, "options": self.options}
 
     def answer(self, ask: Ask) -> Iterator[Table]:
-        frame = _frame_of(ask)
-        for seed in ask.seeds():
-            returned = self._call(frame.copy(), seed)
+        frame = _frame_of(ask)  # made for this question: the last draw may have it as it is
+        for draw, seed in enumerate(ask.seeds(), start=1):
+            returned = self._call(frame if draw == ask.draws else frame.copy(), seed)
             released = as_release(returned)
             if not isinstance(released, Table):
                 raise OracleError(f"the anonymizer returned a {type(returned).__name__}; expected a DataFrame")

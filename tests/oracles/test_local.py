@@ -30,6 +30,9 @@ def test_a_callable_may_spoil_its_argument_without_harm_to_later_draws() -> None
         assert release.digest == data.table.digest
     without = tables(as_oracle(spoil), Ask(data, drop=(0,), draws=2, seed=1))
     assert [table.digest for table in without] == [data.table.without((0,)).digest] * 2
+    for drop in ((0,), (data.size - 1,), (1,), ()):  # in another question about the same data
+        (release,) = tables(as_oracle(spoil), Ask(data, drop=drop))
+        assert release.digest == data.table.without(drop).digest
 
 
 COLUMNS: dict[str, Any] = {
