@@ -28,6 +28,7 @@ from harness.testing.asking import OutOfBudget, Rows, Session, Trial
 from harness.testing.claims import Claims
 from harness.testing.examples import examples, ordinary, together, with_an_unseen_value
 from harness.testing.generating import rows as generated_rows
+from harness.testing.hiding_laws import HIDING_LAWS
 from harness.testing.law import Law, SaysNothing
 from harness.testing.neighbour_laws import NEIGHBOUR_LAWS, largest_distance
 from harness.testing.noise_law import NOISE_LAWS
@@ -38,7 +39,7 @@ from harness.testing.release_laws import RELEASE_LAWS
 from harness.testing.repetition_laws import REPETITION_LAWS
 from harness.vocabulary.oracle import Oracle
 
-LAWS = (*RELEASE_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *NOISE_LAWS, *ORDER_LAWS)
+LAWS = (*RELEASE_LAWS, *HIDING_LAWS, *REPETITION_LAWS, *NEIGHBOUR_LAWS, *NOISE_LAWS, *ORDER_LAWS)
 SHARE_OF_TABLES, SHARE_BESIDE_NOISE = 0.35, 0.1  # of all calls
 MOST_TABLES = 100
 REPEATED_TABLES, REFUSED_TABLES = 3, 2
