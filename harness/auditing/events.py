@@ -80,6 +80,11 @@ class Look:
     alpha: float
     own_alpha: float
 
+    @property
+    def purpose(self) -> str:
+        """What its draws are for: seeds and files of draws bear this name."""
+        return f"look {self.number}"
+
 
 @dataclass(frozen=True)
 class Probed:

@@ -98,7 +98,7 @@ class Examination:
         try:
             if len(persons) > 1:
                 try:
-                    present = self.predict_present(self.plan.data.rows_of(persons[0])[0], self._purpose)
+                    present = self.predict_present(self.plan.data.rows_of(persons[0])[0], self.look.purpose)
                 except OracleError as error:  # it is about all of them
                     return self._item_result((), dict.fromkeys(persons, error))
             for person in persons:
@@ -135,7 +135,7 @@ class Examination:
         notes: set[str] = set()
         for number, question in enumerate(self.questions):
             targets = [question.data.record(row) for row in rows]
-            absent = self._infer_absent(number, person, self._purpose, self.look.draws, targets, notes)
+            absent = self._infer_absent(number, person, self.look.purpose, self.look.draws, targets, notes)
             for pair in self._pairs(question):
                 with_her = [self._present(number, pair, target) for target in targets]
                 without = [absent.prediction(pair, place) for place in range(len(targets))]
@@ -207,7 +207,7 @@ class Examination:
         """Each round of a block: its name, its draws, how many came before, and in which order who is asked about."""
         done = 0
         for turn, draws in enumerate(rounds(self.look.draws)):
-            name = f"{self._purpose}, block {persons[0]}, question {number}, round {turn}"
+            name = f"{self.look.purpose}, block {persons[0]}, question {number}, round {turn}"
             members: list[int | None] = [None, *persons]
             shuffled = np.random.default_rng(self.plan.seed_for("order", name)).permutation(len(members))
             yield name, draws, done, [members[place] for place in shuffled]
@@ -221,10 +221,6 @@ class Examination:
         ask = self.plan.ask_present(self.profile.card, question, purpose, draws)
         releases = self._read(number, ask, "f(D)", set())
         return infer(self.plan, question.adversaries, releases, targets, self._side("present"), first_draw)
-
-    @property
-    def _purpose(self) -> str:
-        return f"look {self.look.number}"
 
     def _side(self, name: Literal["present", "absent"]) -> Side:
         return Side.of(self.look, self.profile, name)
@@ -310,8 +306,8 @@ class Examination:
         measured: list[Measured] = []
         for row in rows:
             if self.profile.coupled:
-                present = known or self.predict_present(row, self._purpose)
-                absent = self._predict_absent(person, row, self._purpose, self.look.draws)
+                present = known or self.predict_present(row, self.look.purpose)
+                absent = self._predict_absent(person, row, self.look.purpose, self.look.draws)
             else:
                 present, absent = self._predict_in_turns(person, row)
             for number, secret in enumerate(self.plan.secrets):
@@ -324,7 +320,7 @@ class Examination:
         """Both sides about one row, drawn in rounds of a few draws of each, in random order."""
         sides: dict[bool, list[Floats]] = {True: [], False: []}
         for turn, draws in enumerate(rounds(self.look.draws)):
-            name = f"{self._purpose}, person {person}, row {row}, round {turn}"
+            name = f"{self.look.purpose}, person {person}, row {row}, round {turn}"
             for present in np.random.default_rng(self.plan.seed_for("order", name)).permutation([True, False]):
                 drawn = (
                     self.predict_present(row, name, draws)

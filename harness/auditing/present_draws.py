@@ -85,6 +85,14 @@ class PresentDraws:
         self._store.save(name, tables)
         return tables
 
+    def is_drawn_again(self, oracle: Oracle, number: int) -> bool:
+        """Whether an oracle that is asked for f(D) once more answers as it did at the first look."""
+        assert self.state.selected is not None, "selected before anything is drawn"
+        purpose = self.state.selected.looks[0].purpose
+        (table,) = self._asked(oracle, self._ask(purpose, number, 1))
+        (before,) = self.tables(purpose, number)
+        return table.row_order_invariant_digest == before.row_order_invariant_digest
+
     def inferred(self, purpose: str, number: int, look: Look, persons: Iterable[int]) -> PresentPredictions:
         """What adversaries who train once for everybody infer from the draws of a look about these persons."""
         question = self.plan.questions[number]

@@ -15,7 +15,6 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from harness.auditing.asking import ask_oracle
 from harness.auditing.baselines import compute_baselines
 from harness.auditing.budget import Round, rounds_of, with_more_persons, within_budget
 from harness.auditing.card_changes import changed_card
@@ -56,17 +55,16 @@ from harness.auditing.probe import (
     watches_for_drift,
 )
 from harness.auditing.race import next_round
-from harness.auditing.repeat import agree, questions_to_repeat
+from harness.auditing.repeat import repeat_questions
 from harness.auditing.select import in_random_order, schedule, select, work_items
 from harness.auditing.shard import Shard, require_shardable
 from harness.auditing.state import AuditState
 from harness.executors import Mapper, Serial, workers_at_once
 from harness.measuring.one_thread import one_thread
 from harness.measuring.samples import Samples
-from harness.vocabulary.errors import AwayError, OracleError
+from harness.vocabulary.errors import OracleError
 from harness.vocabulary.oracle import Oracle
 from harness.vocabulary.release import Microdata
-from harness.vocabulary.table import Table
 
 MOST_MOVING = 50  # persons whose class sizes are counted beside those at random
 START = 4.0  # seconds in which workers start, about
@@ -299,7 +297,7 @@ class _Run:
     def _draw_for(self, look: Look) -> Iterator[Event]:
         """The draws of f(D) that all persons share; those who are examined in blocks have their own."""
         if self.profile.card.releases == "microdata" and self.profile.coupled:
-            yield from self._draw(_purpose(look), look.draws)
+            yield from self._draw(look.purpose, look.draws)
 
     def _draw(self, purpose: str, draws: int) -> Iterator[Event]:
         """Draw f(D) for each question of the plan, unless that was done before."""
@@ -321,8 +319,8 @@ class _Run:
         questions = range(len(self.plan.questions)) if shared else ()
         return Examination(
             self.plan, self.shared, self.profile, look, last=last,
-            tables=tuple(self.present.tables(_purpose(look), number) for number in questions),
-            predicted=tuple(self.present.inferred(_purpose(look), number, look, persons) for number in questions),
+            tables=tuple(self.present.tables(look.purpose, number) for number in questions),
+            predicted=tuple(self.present.inferred(look.purpose, number, look, persons) for number in questions),
             carried=carried,
             keeps_draws=self.predictions is not None and self.predictions.has_room,
         )  # fmt: skip
@@ -331,46 +329,15 @@ class _Run:
         """What distances are shown beside; the oracle is not asked."""
         if self.state.baselines is None:
             yield self._record(compute_baselines(self.plan, self.profile, self.selected.examined))
-        purpose = _purpose(self.selected.looks[0])
+        purpose = self.selected.looks[0].purpose
         if self.state.class_sizes is None and (purpose, 0) in self.state.drawn:
             release = self.present.read(0, self.present.tables(purpose, 0)[:1])[0]
             moving = self.state.moving_most(MOST_MOVING)
             yield self._record(count_class_sizes(self.plan, release, self.selected.examined, moving))
 
     def _confirm(self) -> Confirmed:
-        """Ask some questions again, in random order, and count the answers that differ from the first ones."""
         examination = self.latest or self._examination(self.selected.looks[-1], self.selected.examined)
-        examination = examination.asking(self.oracle)
-        repeated = questions_to_repeat(self.plan, self.profile, self.state)
-        again = [(person, self._answers_again(examination, person)) for person in repeated]
-        persons = tuple(sorted({person for person, same in again if person is not None and same is not None}))
-        answers = [same for _, same in again if same is not None]
-        return Confirmed(persons, len(answers), answers.count(False), len(again) - len(answers))
-
-    def _answers_again(self, examination: Examination, person: int | None) -> bool | None:
-        """Whether f answers a question about a person, or about f(D), as it did before; None: it failed on her now."""
-        if person is None:
-            return all(self._draws_again(number) for number in range(len(self.plan.questions)))
-        try:
-            return self._examines_again(examination, person)
-        except AwayError:
-            raise
-        except OracleError:
-            return None
-
-    def _examines_again(self, examination: Examination, person: int) -> bool:
-        _, first, _ = next(self.state.findings_of(person))
-        measured = examination.examine_again(person, int(first.row or 0))
-        return agree(measured, self.state.findings_of(person))
-
-    def _draws_again(self, number: int) -> bool:
-        """Whether f(D) is what it was when it was drawn."""
-        purpose = _purpose(self.selected.looks[0])
-        ask = self.plan.ask_present(self.profile.card, self.plan.questions[number], purpose, 1)
-        (table,) = ask_oracle(self.oracle, ask, "f(D)")
-        (before,) = self.present.tables(purpose, number)
-        assert isinstance(table, Table)
-        return table.row_order_invariant_digest == before.row_order_invariant_digest
+        return repeat_questions(examination.asking(self.oracle), self.present, self.state)
 
     def _close(self) -> Iterator[Event]:
         """Ask the closing question and say what it brought to light."""
@@ -397,7 +364,3 @@ class _Run:
         prediction = inferred.prediction((question.adversaries[0], 0), 0)
         if prediction.samples is not None:
             yield self._record(Watched(purpose, Samples(prediction.samples)))
-
-
-def _purpose(look: Look) -> str:
-    return f"look {look.number}"

@@ -1,4 +1,4 @@
-"""Which questions a deterministic f is asked again, and whether it answered as it did (see `confirm`)."""
+"""Some questions asked of a deterministic f again: which, and whether it answers as it did (see `confirm`)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,42 @@ import numpy as np
 from harness.auditing import proofs
 from harness.auditing.columns import Columns, Ints
 from harness.auditing.confirm import TIMES, times_whole
-from harness.auditing.events import OracleProfile
+from harness.auditing.events import Confirmed, OracleProfile
+from harness.auditing.examine import Examination
 from harness.auditing.finding import Finding
 from harness.auditing.finding_store import digest_of
 from harness.auditing.measurement import Measurement
 from harness.auditing.plan import Plan
+from harness.auditing.present_draws import PresentDraws
 from harness.auditing.state import AuditState
 from harness.auditing.state_columns import columns_of_examined
+from harness.vocabulary.errors import AwayError, OracleError
+
+
+def repeat_questions(examination: Examination, present: PresentDraws, state: AuditState) -> Confirmed:
+    """Ask some questions again, in random order, and count the answers that differ from the first ones."""
+    repeated = questions_to_repeat(examination.plan, examination.profile, state)
+    again = [(person, _answers_again(examination, present, state, person)) for person in repeated]
+    persons = tuple(sorted({person for person, same in again if person is not None and same is not None}))
+    answers = [same for _, same in again if same is not None]
+    return Confirmed(persons, len(answers), answers.count(False), len(again) - len(answers))
+
+
+def _answers_again(
+    examination: Examination, present: PresentDraws, state: AuditState, person: int | None
+) -> bool | None:
+    """Whether f answers a question about a person, or about f(D), as it did before; None: it failed on her now."""
+    if person is None:
+        questions = range(len(examination.plan.questions))
+        return all(present.is_drawn_again(examination.oracle, number) for number in questions)
+    _, first, _ = next(state.findings_of(person))
+    try:
+        measured = examination.examine_again(person, int(first.row or 0))
+    except AwayError:
+        raise
+    except OracleError:
+        return None
+    return agree(measured, state.findings_of(person))
 
 
 def questions_to_repeat(plan: Plan, profile: OracleProfile, state: AuditState) -> list[int | None]:
