@@ -1,4 +1,4 @@
-"""What an audit will cost, from its first questions and a few timed persons: how many calls, how long."""
+"""What an audit will cost, from its first questions and a few timed persons: calls, time and disk."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from harness.auditing.asking import ask_oracle
 from harness.auditing.call_count import calls_before_persons, calls_for_items
 from harness.auditing.events import Examined, Look, OracleProfile, Probed, Selected
 from harness.auditing.infer import Side, infer
+from harness.auditing.options import USUALLY_KEPT, kept_bytes
 from harness.auditing.plan import Plan
+from harness.auditing.prediction_draws import size_of
+from harness.auditing.prediction_file import record_bytes
 from harness.auditing.procedure import Audit
 from harness.auditing.select import distinct_rows, in_random_order, work_items
 from harness.executors import Serial
 from harness.vocabulary.oracle import Card, Oracle
 from harness.vocabulary.release import Reader
+from harness.vocabulary.sizes import written
 from harness.vocabulary.table import Table
 
 TIMED = 3  # persons examined to know the time of one
@@ -36,6 +40,8 @@ class Cost:
     seconds: float
     adversaries: tuple[tuple[str, float], ...]  # seconds for one training and one prediction
     notes: tuple[str, ...]
+    draws_bytes: int  # of the draws that measurements are made from, at most
+    keep_predictions: int  # bytes of them that are kept beside the journal
 
     def __str__(self) -> str:
         kind = "randomized" if self.card.randomized else "deterministic"
@@ -49,10 +55,21 @@ class Cost:
             f"calls      {self.calls} of the anonymizer",
             f"time       about {_in_words(self.seconds)} ({each})",
             *(f"adversary  {name}: {seconds * 1000:.3g} ms a release" for name, seconds in self.adversaries),
+            *self._kept(),
             *self._recommended(),
             *(f"noticed    {note}" for note in self.notes),
         ]
         return "\n".join(lines)
+
+    def _kept(self) -> list[str]:
+        """How large predictions.bin becomes, where chance plays a part and there is anything to keep."""
+        if not self.draws_bytes:
+            return []
+        size = f"disk       up to {written(self.draws_bytes)} of draws, from which harness verify proves every number"
+        if self.draws_bytes <= self.keep_predictions:
+            return [size]
+        kept = f'keep_predictions = "{written(self.keep_predictions)}" may keep a part of them only'
+        return [f"{size}; {kept}, and verify then exits with 4: raise it under [run]"]
 
     def _recommended(self) -> list[str]:
         sample = SAMPLE_OF_RANDOM if self.card.randomized else SAMPLE
@@ -65,7 +82,7 @@ class Cost:
         ]
 
 
-def estimate_cost(plan: Plan, oracle: Oracle, workers: int) -> Cost:
+def estimate_cost(plan: Plan, oracle: Oracle, workers: int, keep_predictions: int = kept_bytes(USUALLY_KEPT)) -> Cost:
     """The cost of the whole audit; asks the first questions of the audit and examines a few persons."""
     profile, selected, each = _time_persons(plan, oracle)
     drawn = sum(look.draws for look in selected.looks) / selected.looks[0].draws
@@ -80,7 +97,18 @@ def estimate_cost(plan: Plan, oracle: Oracle, workers: int) -> Cost:
         seconds=each * drawn * len(selected.examined) / workers,
         adversaries=_time_adversaries(plan, oracle, profile),
         notes=profile.notes,
+        draws_bytes=bytes_of_draws(plan, profile, selected),
+        keep_predictions=keep_predictions,
     )
+
+
+def bytes_of_draws(plan: Plan, profile: OracleProfile, selected: Selected) -> int:
+    """What predictions.bin takes at most: both sides of every measurement in which chance plays a part."""
+    adversaries = range(len(plan.adversary_names(profile.card)))
+    random = sum(not plan.is_exact(profile.card, adversary) for adversary in adversaries)
+    rows = sum(len(distinct_rows(plan, person)) for person in selected.examined)
+    sizes = (size_of(look.draws, secret.values) for look in selected.looks for secret in plan.secrets)
+    return random * rows * sum(map(record_bytes, sizes))
 
 
 def predicted_calls(plan: Plan, profile: OracleProfile, selected: Selected) -> int:

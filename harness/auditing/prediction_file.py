@@ -106,6 +106,11 @@ class PredictionFile:
             self._file = None
 
 
+def record_bytes(content: int) -> int:
+    """What a record of so many bytes of content takes at most: zlib stores what it cannot compress, in blocks."""
+    return HEAD_SIZE + content + content // 1000 + 64
+
+
 class KeptPredictions:
     """The draws in the file of a folder, by their digest."""
 

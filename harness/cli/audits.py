@@ -58,7 +58,7 @@ def plan(chosen: argparse.Namespace) -> int:
         oracle, _ = open_oracle(file, log)
         with closing(oracle):
             executor = choose_executor(file.workers, in_process=oracle.card.in_process)
-            print(estimate_cost(file.plan, oracle, workers_at_once(executor)))
+            print(estimate_cost(file.plan, oracle, workers_at_once(executor), file.keep_predictions))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Sizes that a person writes: "512M" to bytes. Knows nothing else."""
+"""Sizes as a person writes them: "512M" to bytes, and back. Knows nothing else."""
 
 from __future__ import annotations
 
@@ -19,3 +19,9 @@ def bytes_in(written: Any) -> int:
     if parts is None:
         raise InputError("expected a whole number of bytes, or one with K, M or G, such as 512M")
     return int(parts[1]) * UNITS[parts[2].upper()]
+
+
+def written(size: int) -> str:
+    """Bytes as a person writes them, rounded up to at most four digits."""
+    unit = next((unit for unit, each in UNITS.items() if size <= 9_999 * each), "G")
+    return f"{-(-size // UNITS[unit])}{unit}"

@@ -1,7 +1,8 @@
-"""The number of calls that a plan predicts is the number that its audit makes, whatever the oracle and the plan."""
+"""What a plan predicts is what its audit costs, whatever the oracle and the plan: calls exactly, disk at most."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from harness.auditing.cost import estimate_cost, predicted_calls
 from harness.auditing.events import OracleProfile, Probed, Selected
+from harness.auditing.journal import Journal
 from harness.auditing.plan import Claim, Plan
 from harness.auditing.procedure import Audit
 from harness.measuring.adversary import adversary_from
@@ -17,6 +19,7 @@ from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.oracle import Ask, Card, Release
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.schema import Schema
+from harness.vocabulary.sizes import written
 from harness.vocabulary.table import Table
 from tests.anonymizers import jittered
 from tests.small_audits import QUASI, table
@@ -137,3 +140,30 @@ def test_the_cost_of_each_adversary_is_listed() -> None:
     panel = (adversary_from({}), adversary_from({"encoder": "bounds-hot", "model": "tree"}))
     names = [name for name, _ in estimate_cost(plan(adversaries=panel), Microdata(**FIXED), 1).adversaries]
     assert names == ["bernoulli on tf-tf", "tree on bounds-hot"]
+
+
+@pytest.mark.parametrize("kind", [Microdata, Predicting])
+@pytest.mark.parametrize("behaviour", [SEEDED, RANDOM], ids=["seedable", "random"])
+@pytest.mark.parametrize("options", [{"draws": 40}, {"draws": 200, "adaptive": True}], ids=str)
+def test_draws_take_no_more_disk_than_predicted(
+    tmp_path: Path, kind: type[Microdata], behaviour: dict[str, Any], options: dict[str, Any]
+) -> None:
+    people = PEOPLE.assign(pid=np.arange(len(PEOPLE)) % 7)
+    oracle = kind(**behaviour, **(PREDICTIONS if kind is Predicting else {}))
+    the_plan = replace(plan(people, **options), claim=Claim(1.5))
+    with Journal(tmp_path / "journal.jsonl", {"plan": the_plan.spec()}) as journal:
+        for _ in Audit(the_plan, oracle).events(journal):
+            pass
+    kept, predicted = (tmp_path / "predictions.bin").stat().st_size, estimate_cost(the_plan, oracle, 1).draws_bytes
+    assert kept <= predicted
+    if kind is Predicting and behaviour == RANDOM and the_plan.draws == 40:
+        assert predicted < 1.1 * kept  # independent continuous draws do not get smaller
+
+
+def test_a_plan_says_when_not_all_draws_will_be_kept() -> None:
+    assert "disk" not in str(estimate_cost(plan(), Microdata(**FIXED), 1))
+    cost = estimate_cost(plan(draws=100), Predicting(**SEEDED, **PREDICTIONS), 1)
+    assert f"disk       up to {written(cost.draws_bytes)} of draws, from which harness verify proves" in str(cost)
+    assert "keep_predictions" not in str(cost)
+    few = replace(cost, keep_predictions=1024)
+    assert 'keep_predictions = "1024" may keep a part of them only, and verify then exits with 4: raise it' in str(few)
