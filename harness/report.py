@@ -102,6 +102,8 @@ class Report:
 
         That file holds no predictions.
         """
+        if self.rows is None and FINDINGS_FILE in self.plain:
+            raise InputError("this report lists the worst findings only; load report.json from its folder to read all")
         if self.rows is None:
             yield from self.findings
             return

@@ -25,5 +25,5 @@ def compared_audit(name: str, report: Report) -> Plain:
 def _result(report: Report, place: int) -> Plain:
     numbers = result_numbers(report.plain, place)
     pair = numbers["adversary"], numbers["secret"]
-    measured = [one for one in report.findings if (one.adversary, one.secret) == pair and one.failure is None]
-    return {**numbers, "distances": {one.person: one.distance for one in measured}}
+    of_pair = (one for one in report.all_findings() if (one.adversary, one.secret) == pair)
+    return {**numbers, "distances": {one.person: one.distance for one in of_pair if one.failure is None}}

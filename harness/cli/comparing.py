@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from harness.analysis.check_baseline import is_check, read_check
@@ -67,4 +68,5 @@ def _report(folder: Path) -> Report:
     """What an audit found, without what only `--reveal` shows."""
     if (folder / JOURNAL).exists() and not (folder / REPORT).exists():
         raise InputError(f"{folder}: this audit is not finished; run it to its end, then compare")
-    return Report(withheld(Report.load(folder / REPORT if folder.is_dir() else folder).plain))
+    written = Report.load(folder / REPORT if folder.is_dir() else folder)
+    return replace(written, plain=withheld(written.plain))

@@ -53,6 +53,18 @@ def failing(frame: Any) -> Any:
     return chunks(frame)
 
 
+class Telling:
+    """Suppresses everything, and changes what everybody has where one of the first part of the people is missing."""
+
+    def __init__(self, part: float) -> None:
+        self.part = part
+
+    def __call__(self, frame: Any) -> Any:
+        released = frame.assign(age="*", sex="*")
+        missing = set(range(30)) - set(frame["age"].tolist())
+        return released.assign(ill="flu") if missing and min(missing) < self.part * 30 else released
+
+
 AUDITS: dict[str, Callable[..., harness.Report]] = {
     "exact": lambda **more: audit(chunks, **more),
     "draws": lambda **more: audit(jittered, draws=6, delta=0.05, **more),
@@ -190,6 +202,28 @@ def test_whoever_reads_findings_reads_all_of_them(
     page = (tmp_path / "one" / "report.html").read_text()
     assert "Drawn from 1,001 quantiles of 30 records" in page
     assert all(word not in page for word in ("nan", "Traceback"))
+
+
+def test_two_large_audits_are_compared_by_everybody_and_not_by_the_worst_alone(
+    tmp_path: Path, small: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = table().assign(age=range(30))
+    few, many = (audit(Telling(part), people, out=tmp_path / str(part)) for part in (0.4, 0.8))
+    assert main(["compare", str(tmp_path / "0.4"), str(tmp_path / "0.8"), "--json", "-o", str(tmp_path / "page")]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert (result["overall"], result["compared"]) == ("worse", 30)
+    for report, side in ((few, "before"), (many, "after")):
+        mean = report.statistics()["mean"]
+        assert result["measures"]["mean distance"][side]["lower"] == pytest.approx(mean)
+        share = result["measures"]["share at or above epsilon"][side]["lower"]
+        assert share == {"before": 0.4, "after": 0.8}[side]
+    assert "30 persons examined in both" in (tmp_path / "page").read_text(encoding="utf-8")
+
+
+def test_a_report_that_lost_its_file_of_findings_does_not_pass_the_worst_for_all(tmp_path: Path, small: None) -> None:
+    made = audit(chunks, out=tmp_path / "one")
+    with pytest.raises(harness.InputError, match="this report lists the worst findings only; load report.json"):
+        list(Report(made.plain).all_findings())
 
 
 def test_an_interrupted_large_audit_can_be_reported_and_goes_on(tmp_path: Path, small: None) -> None:
