@@ -36,6 +36,11 @@ def sealed_in(value: Any, folder: Path, journals: Iterable[Path]) -> Any:
     return _sealed(value, _key(folder / KEY, journals), "") if _has_secret(value) else value
 
 
+def sealed_as(value: Any, before: Any, journal: Path) -> Any:
+    """The same, to be compared with what a journal holds: no key is made where it holds no digest to recognise."""
+    return _sealed(value, _key(journal.parent / KEY, [journal]) if holds_seal(before) else b"", "")
+
+
 def is_sealed(value: Any) -> bool:
     """Whether this stands for a secret."""
     return isinstance(value, Mapping) and set(value) == {MARK}

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -34,7 +34,7 @@ from harness.auditing.journal import (
     not_written,
     person_of,
 )
-from harness.auditing.keyed_digests import KEY, unsealed_part
+from harness.auditing.keyed_digests import KEY, sealed_as, unsealed_part
 from harness.auditing.prediction_file import FILE as PREDICTIONS
 from harness.auditing.prediction_file import whole_records
 from harness.auditing.shard import Shard
@@ -67,6 +67,24 @@ class ShardJournal:
     @property
     def of(self) -> int:
         return int(self.owner["shard"]["of"])
+
+
+def require_same_audit(folders: Sequence[Path], plan: Mapping[str, Any], oracle: Mapping[str, Any]) -> None:
+    """Every shard must be of this plan, and of the anonymizer that this identity tells.
+
+    Each shard has a key of its own, so that its secrets can be compared with those of whoever goes on, and not with
+    those of another shard: shards of two anonymizers may differ in nothing else.
+    """
+    for shard in map(_opened, folders):
+        before = {name: shard.owner.get(name) for name in ("plan", "oracle")}
+        now = {"plan": plan, "oracle": sealed_as(oracle, before["oracle"], shard.path)}
+        now = json.loads(json.dumps(now))  # as it would stand in a journal
+        if now != before:
+            differs = "; ".join(what_differs(before, now))
+            raise JournalError(
+                f"{shard.folder}: is a shard of another audit than the one that is to go on here ({differs}); run that "
+                "shard again, or put the shards together with the audit.toml and the anonymizer they were run with"
+            )
 
 
 def merge(folders: Sequence[Path], out: Path) -> Merged:

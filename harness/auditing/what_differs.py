@@ -81,6 +81,7 @@ SUBJECTS = (
         r"plan\.data\.(rows|population)", "number of rows or persons", lambda owner: owner["plan"]["data"]["rows"]
     ),
     _Subject(r"plan\.data\.person\b", "[data] person"),
+    _Subject(r"plan\.data\.source\b", "the file of the data, by which rows are named"),
     _Subject(r"plan\.data\b", "the content of the data", secret=True),
     _Subject(r"plan\.quasi\b", "[data] quasi", _names("quasi")),
     _Subject(r"plan\.(sensitive|secrets)\b", "[data] sensitive, or its values", secret=True),

@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from harness.api import open_oracle, oracle_log, run_audit, run_shard
 from harness.auditing.config import AuditFile, load
@@ -111,7 +112,11 @@ def complete(chosen: argparse.Namespace, path: Path, out: Path) -> int:
     """Bring the audit of a file in a folder to its end, and show it."""
     allow_imports_beside(path)
     file = load(path)
-    oracle, source = open_oracle(file, out / LOG)
+    return finish(chosen, file, *open_oracle(file, out / LOG), out)
+
+
+def finish(chosen: argparse.Namespace, file: AuditFile, oracle: Oracle, source: dict[str, Any], out: Path) -> int:
+    """The same with the oracle open already; closes it."""
     workers = file.workers if chosen.workers is None else chosen.workers
     start = time.monotonic()
     try:
@@ -123,7 +128,7 @@ def complete(chosen: argparse.Namespace, path: Path, out: Path) -> int:
         )  # fmt: skip
     except (KeyboardInterrupt, HarnessError) as error:
         if not isinstance(error, JournalError | OtherOracleError):  # which refuse just that
-            tell_what_is_kept(path, out)
+            tell_what_is_kept(file.path, out)
         raise
     shown = report.to_json() if chosen.json else coloured(report.summary(), sys.stdout) + "\n"
     print_result(shown, is_json=chosen.json)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from harness.auditing.folder import JOURNAL
+from harness.auditing.journal import entries_beside_persons
 from harness.auditing.salvage import salvage as keep_intact
 from harness.render.text import counted
 
@@ -17,5 +19,7 @@ def salvage(chosen: argparse.Namespace) -> int:
     print(f"{counted(kept, 'line')} of the journal are intact and kept in {into}")
     print(f"{counted(lost.lines, 'line')} ({lost.size:,} bytes) are lost, from line {kept + 1} on: what they measured")
     print("is measured again when the audit goes on, and the report will say so")
-    print(f"to continue: harness run FILE --out {into}")
+    _, owner = next(entries_beside_persons(into / JOURNAL))
+    part = f" --shard {owner['shard']['number']}/{owner['shard']['of']}" if "shard" in owner else ""
+    print(f"to continue: harness run FILE{part} --out {into}")
     return 0

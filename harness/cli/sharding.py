@@ -7,21 +7,33 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.auditing.folder import SHARD
+from harness.api import open_oracle
+from harness.auditing.config import load
+from harness.auditing.folder import LOG, SHARD
 from harness.auditing.merge import merge as merge_journals
-from harness.cli import tell
-from harness.cli.audits import complete
+from harness.auditing.merge import require_same_audit
+from harness.auditing.oracle_identity import oracle_identity
+from harness.cli import allow_imports_beside, tell
+from harness.cli.audits import finish
 from harness.render.text import counted
 from harness.vocabulary.errors import InputError
 
 
 def merge(chosen: argparse.Namespace) -> int:
     """Put all shards together and bring the audit to its end; the exit code is the outcome."""
-    file = chosen.file or _file_of(chosen.folders)
-    merged = merge_journals(chosen.folders, chosen.out)
+    path = chosen.file or _file_of(chosen.folders)
+    allow_imports_beside(path)
+    file = load(path)
+    oracle, source = open_oracle(file, chosen.out / LOG)
+    try:
+        require_same_audit(chosen.folders, file.plan.spec(), oracle_identity(oracle, source))
+        merged = merge_journals(chosen.folders, chosen.out)
+    except BaseException:
+        oracle.close()
+        raise
     if not chosen.quiet:
         tell(f"{counted(len(merged.heads), 'shard')} put together in {chosen.out}; root digest, to keep: {merged.root}")
-    return complete(chosen, file, chosen.out)
+    return finish(chosen, file, oracle, source, chosen.out)
 
 
 def _file_of(folders: Sequence[Path]) -> Path:
