@@ -70,7 +70,8 @@ def _dask() -> Any:
 def _connected(address: str) -> Iterator[Any]:
     """A client of the cluster, which for `local:` is started and ended with it."""
     dask = _dask()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it logs of a lost scheduler, our error says
+    for name in ("distributed", "distributed.client"):  # what they log of a lost scheduler, our error says
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         if address.startswith("local:"):
             count = int(address.removeprefix("local:"))

@@ -24,7 +24,7 @@ from harness.vocabulary.errors import InputError
 from harness.vocabulary.schema import Schema
 from oracles.reference import Mondrian
 from tests.data import PEOPLE
-from tests.waiting import first_line
+from tests.waiting import first_line, wait_until
 
 distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[2]
@@ -83,6 +83,52 @@ def test_where_no_scheduler_answers_the_address_is_named(monkeypatch: pytest.Mon
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(InputError, match=f"no Dask scheduler answers at {address}"):
             list(Cluster(address).map(abs, [1]))
+
+
+LOST = """
+    import os, signal, sys, time
+    from harness.executors import Cluster
+    from harness.vocabulary.errors import WorkerError
+
+    def slow(number):
+        time.sleep(number and 600)
+        return number
+
+    results = Cluster(sys.argv[1]).map(slow, range(1000))
+    next(results)
+    os.kill(int(sys.argv[2]), signal.SIGKILL)
+    try:
+        next(results)
+    except WorkerError as error:
+        print(error, flush=True)
+    os._exit(0)  # its client would wait for the scheduler
+"""
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_is_one_sentence_and_no_traceback(tmp_path: Path) -> None:
+    place = tmp_path / "scheduler.json"
+    words = ["--scheduler-file", str(place)]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    program = tmp_path / "lost.py"
+    program.write_text(textwrap.dedent(LOST))
+    scheduler_words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", *words, *scheduler_words], **quiet
+    ) as scheduler:
+        wait_until(place.exists)
+        worker_words = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        with subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", *words, *worker_words], **quiet
+        ) as worker:
+            address = json.loads(place.read_text())["address"]
+            run = subprocess.run(
+                [sys.executable, str(program), address, str(scheduler.pid)],
+                cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            worker.kill()
+    assert f"the cluster at {address} is no longer reachable" in run.stdout
+    assert "Traceback" not in run.stderr
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
