@@ -15,7 +15,16 @@ from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.table import Cells, Table
 from oracles.addresses import without_secrets
 from oracles.clients.credentials import checked_headers, checked_texts
-from oracles.clients.web import JSON_BYTES, Reply, Web, on_the_same_host, problem, quoted_place, require_few_parts
+from oracles.clients.web import (
+    JSON_BYTES,
+    Reply,
+    Web,
+    on_the_same_host,
+    problem,
+    quoted_place,
+    require_few_parts,
+    whole_or_lost,
+)
 from oracles.untrusted import checked_columns, checked_most_rows, most_rows, quoted, require_few_rows
 from oracles.wire.csv_text import checked_delimiter, from_csv, to_csv
 
@@ -135,7 +144,10 @@ class TableApi:
         table = Table(self.mapping.renamed(ask.table.names), ask.table.columns)
         written = to_csv(table) if self.mapping.format == "csv" else _records(table)
         for seed in ask.seeds():
-            yield self._release(self._asked(written, seed), table)
+            arrived = self._asked(written, seed)
+            with whole_or_lost(arrived.reply):
+                release = self._release(arrived, table)
+            yield release
 
     def close(self) -> None:
         self._web.close()
