@@ -18,6 +18,7 @@ from harness.vocabulary.errors import JournalError
 from harness.vocabulary.private_files import open_private
 from harness.vocabulary.table import Cells, Table
 
+NOT_USABLE = "the kept draws of f(D) cannot be used"
 UNREADABLE = (
     OSError,
     EOFError,
@@ -93,10 +94,8 @@ def _read(path: Path, digests: Sequence[str]) -> tuple[Table, ...]:
 
 
 def _not_whole(path: Path, why: str) -> JournalError:
-    return JournalError(
-        f"{path}: the kept draws of f(D) cannot be used: {why}; restore the file, "
-        "or remove the folder and measure again"
-    )
+    reason = "a directory stands where this file belongs" if path.is_dir() else why
+    return JournalError(f"{path}: {NOT_USABLE}: {reason}")
 
 
 def _table(arrays: np.lib.npyio.NpzFile, draw: int) -> Table:
