@@ -18,6 +18,7 @@ from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, PAGE
 from harness.auditing.journal import head_of, incomplete_bytes
 from harness.auditing.list_findings import FINDINGS_FILE, rows_of_findings
 from harness.auditing.prediction_file import FILE as PREDICTIONS
+from harness.auditing.shard_progress import ShardProgress, shard_progress
 from harness.auditing.state import AuditState
 from harness.auditing.state_columns import reported_columns
 from harness.auditing.verify import Proven, compiled_of, prove, require_report, stored_draws
@@ -41,7 +42,8 @@ TEST_REPORT = b'<section id="certificate"'  # how it begins on a page
 class Evidence:
     """The report that a journal proves, and what was found about each file."""
 
-    report: Report
+    report: Report | None  # None: the journal is that of a shard, which has none
+    conclusion: str  # the verdict, or what is to be done with a shard
     head: str  # of the journal
     lines: tuple[str, ...]
     is_complete: bool  # nothing rests on draws that are not there
@@ -74,6 +76,10 @@ def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Eviden
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
     proven = prove(journal)
     state = proven.state
+    shard = shard_progress(journal, state)
+    if shard is not None:
+        _require_head(journal, head)
+        return _checked_shard(folder, proven, shard, key)
     complete = compiled_of(journal, state)
     _require_head(journal, head)
     report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
@@ -85,8 +91,23 @@ def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Eviden
     lines.append(_page(folder / PAGE, _with_run(with_files_beside(report, folder))))
     if os.path.lexists(folder / LOG):
         lines.append(f"{LOG} was not checked: it is what the anonymizer printed, and may hold raw rows")
-    is_complete = not proven.without_draws + proven.by_own_distance
-    return Evidence(report, head_of(journal), tuple(lines), is_complete)
+    return Evidence(report, str(report.verdict), head_of(journal), tuple(lines), _is_complete(proven))
+
+
+def _checked_shard(folder: Path, proven: Proven, shard: ShardProgress, key: VerifyingKey | None) -> Evidence:
+    """What the folder of a finished shard proves; it holds no report."""
+    journal = folder / JOURNAL
+    if not shard.is_finished:
+        raise JournalError(f"{journal}: {shard}")
+    if key is not None:
+        raise InputError(f"{folder}: a shard is not signed; sign the audit that all shards are put together to")
+    lines = [_integrity(journal), *_draws(journal), *_predictions(proven)]
+    return Evidence(None, str(shard), head_of(journal), tuple(lines), _is_complete(proven))
+
+
+def _is_complete(proven: Proven) -> bool:
+    """Whether nothing rests on draws that are not there."""
+    return not proven.without_draws + proven.by_own_distance
 
 
 def _with_run(report: Report) -> Report:

@@ -17,7 +17,7 @@ import pandas as pd
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError, RaisedError, ReleaseError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
-from harness.vocabulary.release import as_release
+from harness.vocabulary.release import as_table
 from harness.vocabulary.table import Table
 from oracles.remembering import Remembered
 from oracles.untrusted import readable_notes
@@ -51,10 +51,7 @@ class Local:
         frame = _frame_of(ask)  # made for this question: the last draw may have it as it is
         for draw, seed in enumerate(ask.seeds(), start=1):
             returned = self._call(frame if draw == ask.draws else frame.copy(), seed)
-            released = as_release(returned)
-            if not isinstance(released, Table):
-                raise ReleaseError(f"the anonymizer returned a {type(returned).__name__}; expected a DataFrame")
-            yield _with_notes(released, returned)
+            yield _with_notes(as_table(returned), returned)
 
     def _call(self, frame: pd.DataFrame, seed: int) -> Any:
         """One release; an exception of the callable is quoted with its last line, not with its traceback."""

@@ -104,7 +104,11 @@ class EndpointMapping:
 
 
 class TableApi:
-    """The oracle at an address that is posted a table and replies with a table: one request per release."""
+    """The oracle at an address that is posted a table and replies with a table: one request per release.
+
+    A reply should have a Content-Length or come in chunks: a CSV whose end is that of the connection alone looks whole
+    where it was cut behind a row.
+    """
 
     def __init__(
         self,
