@@ -56,9 +56,19 @@ class DrawStore:
     def load(self, name: str, digests: Sequence[str]) -> tuple[Table, ...]:
         """The draws as they were saved; the digests from the journal prove it."""
         if name not in self._in_memory:
-            assert self._folder is not None, f"{name} was drawn in another process and is not on disk"
-            self._in_memory[name] = _read(draws_file(self._folder, name), digests)
+            self._in_memory[name] = self._read(name, digests)
         return self._in_memory[name]
+
+    def is_whole(self, name: str, digests: Sequence[str]) -> bool:
+        """Whether the draws are here as they were saved; they are not kept in memory for that."""
+        try:
+            return name in self._in_memory or bool(self._read(name, digests))
+        except JournalError:
+            return False
+
+    def _read(self, name: str, digests: Sequence[str]) -> tuple[Table, ...]:
+        assert self._folder is not None, f"{name} was drawn in another process and is not on disk"
+        return _read(draws_file(self._folder, name), digests)
 
 
 def _write(path: Path, tables: Sequence[Table]) -> None:

@@ -91,8 +91,9 @@ class PresentDraws:
     def restore_files(self) -> None:
         """Every file of draws is whole afterwards, also in a finished audit, if f answers equal questions equally."""
         if self._profile.coupled and not self._profile.shuffles:
-            for purpose, number in self.state.drawn:
-                self.tables(purpose, number)
+            for (purpose, number), drawn in self.state.drawn.items():
+                if not self._store.is_whole(stored_name(purpose, number), drawn.digests):
+                    self.tables(purpose, number)
 
     def is_drawn_again(self, oracle: Oracle, number: int) -> bool:
         """Whether an oracle that is asked for f(D) once more answers as it did at the first look."""

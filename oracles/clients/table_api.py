@@ -216,6 +216,9 @@ class TableApi:
         if mapping.format == "csv":
             mark, columns = mapping.delimiter, mapping.columns
             table = from_csv(body, sent.names, delimiter=mark, columns=columns, most=most, until=arrived.until)
+            missing = next((name for name in sent.names if name not in table.names), None)
+            if missing is not None and arrived.reply.may_be_cut:
+                raise ReleaseError(f"the reply has no column {quoted(missing)}")
         else:
             table = _from_records(_inside(body, mapping.reply_key, self.max_reply_bytes), most)
         return Table(mapping.renamed(table.names, back=True), table.columns)
