@@ -16,7 +16,7 @@ from harness.cli import arguments
 from harness.cli.interruption import Interrupted
 from harness.glossary import TERMS
 from harness.vocabulary.error_codes import ERROR_CODES
-from harness.vocabulary.errors import InputError, OracleError
+from harness.vocabulary.errors import InputError, NotWrittenError, OracleError
 
 VERIFY = (
     "Codes of a claim are those of `harness run`. `harness verify` ends with 0 if the evidence is intact, whatever the "
@@ -102,5 +102,6 @@ def _exit_codes() -> str:
         ),
         (str(cli.NO_READER), "the reader of the output closed it, as `harness … | head` does"),
         (str(cli.DEFECT), "a defect of the harness"),
+        (str(NotWrittenError.exit_code), "a file of the audit cannot be written: the disk takes no more, or a quota"),
     ]
     return "\n".join(["## Exit codes\n", table(("code", "meaning"), sorted(rows, key=lambda row: int(row[0]))), VERIFY])

@@ -23,7 +23,17 @@ from harness.auditing.compile_certificate import to_text as certificate_text
 from harness.auditing.config import AuditFile, bind, checked_statements, choose_adversaries, loaded
 from harness.auditing.failures import checked_most
 from harness.auditing.findings_file import write_findings
-from harness.auditing.folder import CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY, write_text
+from harness.auditing.folder import (
+    CERTIFICATE,
+    JOURNAL,
+    LOG,
+    PAGE,
+    REPORT,
+    RUN,
+    SUMMARY,
+    require_journal_of_report,
+    write_text,
+)
 from harness.auditing.journal import Journal
 from harness.auditing.journal_facts import dated_as_issued, gather_facts
 from harness.auditing.keyed_digests import sealed
@@ -293,6 +303,7 @@ def open_journal(
     """The journal of this audit, or of one shard of it, in `out`, if there is one."""
     if out is None:
         return None
+    require_journal_of_report(out)
     owner = {"plan": plan.spec(), "oracle": sealed(oracle_identity(oracle, source), out / JOURNAL)}
     if shard is not None:
         owner["shard"] = shard.plain()

@@ -14,6 +14,8 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from oracles.complete_heads import CompleteHead
+
 _using = threading.local()  # .watch of the exchange that this thread began last
 
 
@@ -48,7 +50,9 @@ class Watch:
 
 
 class _Watched:
-    """A connection that tells the thread's watch when it is in use."""
+    """A connection that tells the thread's watch when it is in use, and takes no half of a reply for a whole one."""
+
+    response_class: Any = CompleteHead
 
     connected: Any = None  # its socket, also where http.client has let go of it: a body that ends with the connection
 

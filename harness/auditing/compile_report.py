@@ -23,6 +23,7 @@ from harness.auditing.plain_beside_proportional import proportional_beside_plain
 from harness.auditing.reasons import JudgingContext
 from harness.auditing.references import plain_baselines, plain_class_sizes
 from harness.auditing.report_sentences import assumptions_of, notes_of
+from harness.auditing.shard_progress import ShardProgress
 from harness.auditing.state import AuditState
 from harness.auditing.state_columns import reported_columns
 from harness.auditing.statistics_of_findings import (
@@ -56,9 +57,14 @@ def compile_report(state: AuditState) -> Plain:
     return _compiled(state, findings, judge_pairs(findings, state.claim, _context(state)))
 
 
-def compile_unfinished(state: AuditState) -> Plain:
-    """What an interrupted audit has measured so far: the same as a report, with `unfinished`, and without a verdict."""
+def compile_unfinished(state: AuditState, shard: ShardProgress | None = None) -> Plain:
+    """What an interrupted audit has measured so far: the same as a report, with `unfinished`, and without a verdict.
+
+    So has a shard, also a finished one.
+    """
     if state.selected is None or not state.has_examined:
+        if shard is not None:
+            raise JournalError(str(shard))
         raise JournalError("the audit had not examined anybody yet; run the same command again to continue")
     findings = reported_columns(state)
     of = len(state.selected.examined)
@@ -66,6 +72,8 @@ def compile_unfinished(state: AuditState) -> Plain:
     unit = "record" if state.spec["data"]["person"] is None else "person"
     judged = judge_pairs(findings, state.claim, _context(state))
     reason = f"interrupted: {examined} of {of} {unit}s examined, no verdict; run the same command again to continue"
+    if shard is not None:
+        reason = str(shard)
     verdicts = {pair: undecided(verdict, reason) for pair, verdict in judged.items()}
     report = _compiled(state, findings, verdicts)
     so_far = {"persons": len(findings[0]), "examined": examined}

@@ -18,6 +18,7 @@ from harness.vocabulary.errors import JournalError
 from harness.vocabulary.private_files import open_private
 from harness.vocabulary.table import Cells, Table
 
+NOT_USABLE = "the kept draws of f(D) cannot be used"
 UNREADABLE = (
     OSError,
     EOFError,
@@ -55,9 +56,19 @@ class DrawStore:
     def load(self, name: str, digests: Sequence[str]) -> tuple[Table, ...]:
         """The draws as they were saved; the digests from the journal prove it."""
         if name not in self._in_memory:
-            assert self._folder is not None, f"{name} was drawn in another process and is not on disk"
-            self._in_memory[name] = _read(draws_file(self._folder, name), digests)
+            self._in_memory[name] = self._read(name, digests)
         return self._in_memory[name]
+
+    def is_whole(self, name: str, digests: Sequence[str]) -> bool:
+        """Whether the draws are here as they were saved; they are not kept in memory for that."""
+        try:
+            return name in self._in_memory or bool(self._read(name, digests))
+        except JournalError:
+            return False
+
+    def _read(self, name: str, digests: Sequence[str]) -> tuple[Table, ...]:
+        assert self._folder is not None, f"{name} was drawn in another process and is not on disk"
+        return _read(draws_file(self._folder, name), digests)
 
 
 def _write(path: Path, tables: Sequence[Table]) -> None:
@@ -93,10 +104,8 @@ def _read(path: Path, digests: Sequence[str]) -> tuple[Table, ...]:
 
 
 def _not_whole(path: Path, why: str) -> JournalError:
-    return JournalError(
-        f"{path}: the kept draws of f(D) cannot be used: {why}; restore the file, "
-        "or remove the folder and measure again"
-    )
+    reason = "a directory stands where this file belongs" if path.is_dir() else why
+    return JournalError(f"{path}: {NOT_USABLE}: {reason}")
 
 
 def _table(arrays: np.lib.npyio.NpzFile, draw: int) -> Table:

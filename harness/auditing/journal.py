@@ -159,6 +159,10 @@ class Journal:
 
 def not_written(path: Path, error: OSError) -> NotWrittenError:
     """The disk refused a file of an audit; what was written before is complete."""
+    if isinstance(error, IsADirectoryError):
+        return NotWrittenError(
+            f"{path}: a directory stands where this file belongs; move it away, and run the same audit again"
+        )
     return NotWrittenError(
         f"{path}: cannot be written: {error.strerror or error}; what was measured before is kept: make room, or let "
         "the folder be written to, and run the same audit again"

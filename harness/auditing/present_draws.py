@@ -24,6 +24,9 @@ from harness.vocabulary.release import Microdata, Reader
 from harness.vocabulary.table import Table
 
 RISK = "risk"  # a purpose of draws of f(D)
+NOT_AS_IT_WAS = (
+    "f(D) was asked for again, and is not what it was; restore the file, or remove the folder and measure again"
+)
 
 
 class PresentDraws:
@@ -81,9 +84,16 @@ class PresentDraws:
         except JournalError as error:
             tables = self._asked(self.oracle, self._ask(purpose, number, len(digests)))
             if tuple(table.digest for table in tables) != digests:
-                raise error.followed_by("f(D) was asked for again, and is not what it was") from None
+                raise error.followed_by(NOT_AS_IT_WAS) from None
         self._store.save(name, tables)
         return tables
+
+    def restore_files(self) -> None:
+        """Every file of draws is whole afterwards, also in a finished audit, if f answers equal questions equally."""
+        if self._profile.coupled and not self._profile.shuffles:
+            for (purpose, number), drawn in self.state.drawn.items():
+                if not self._store.is_whole(stored_name(purpose, number), drawn.digests):
+                    self.tables(purpose, number)
 
     def is_drawn_again(self, oracle: Oracle, number: int) -> bool:
         """Whether an oracle that is asked for f(D) once more answers as it did at the first look."""

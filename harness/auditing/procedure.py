@@ -134,10 +134,14 @@ class _Run:
         if self.shard is not None:
             require_shardable(self.profile)
         yield from self._select()
-        if self.shard is not None:
-            yield from self._examine(self.selected.looks[0], self.shard.part(self.selected.examined))
-            return
-        yield from self._examine(self.selected.looks[0], self.selected.examined)
+        examined = self.selected.examined
+        yield from self._examine(self.selected.looks[0], self.shard.part(examined) if self.shard else examined)
+        if self.shard is None:
+            yield from self._finish()
+        self.present.restore_files()
+
+    def _finish(self) -> Iterator[Event]:
+        """What depends on everybody, after the first look."""
         yield from self._look_further()
         yield from self._refer()
         if self.state.confirmed is None and confirms(self.profile) and self.state.has_examined:

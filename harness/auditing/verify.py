@@ -22,6 +22,7 @@ from harness.auditing.events import Drawn, Examined, from_entry
 from harness.auditing.journal import entries, entries_beside_persons
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.auditing.prediction_file import KeptPredictions
+from harness.auditing.shard_progress import shard_progress
 from harness.auditing.state import AuditState
 from harness.vocabulary.errors import InputError, JournalError
 
@@ -59,9 +60,10 @@ def recompile(journal: Path) -> dict[str, Any]:
 def recompile_unfinished(journal: Path) -> tuple[dict[str, Any], AuditState]:
     """What follows so far from the journal of an audit that may have been interrupted; the report of a finished one."""
     state = prove(journal).state
-    compiled = compile_report if state.closed is not None and not state.missing else compile_unfinished
     with _possible(journal):
-        return compiled(state), state
+        if state.closed is not None and not state.missing:
+            return compile_report(state), state
+        return compile_unfinished(state, shard_progress(journal, state)), state
 
 
 def prove(journal: Path) -> Proven:

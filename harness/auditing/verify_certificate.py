@@ -57,11 +57,15 @@ def require_run(path: Path, certificate: Mapping[str, Any]) -> None:
         run = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise JournalError(f"{path}: cannot be read: {error}") from None
-    stated = {
+    for found in plain_differences(run, run_stated_in(certificate)):
+        raise JournalError(f"{path}: {found.place} is {found.one!r:.80}, and the certificate says {found.other!r:.80}")
+
+
+def run_stated_in(certificate: Mapping[str, Any]) -> Plain:
+    """What run.json holds, as the certificate says it."""
+    return {
         "started": certificate["dates"]["started"],
         "seconds": certificate["dates"]["seconds"],
         "calls": certificate["attempts"]["calls"],
         "versions": certificate["environment"],
     }
-    for found in plain_differences(run, stated):
-        raise JournalError(f"{path}: {found.place} is {found.one!r:.80}, and the certificate says {found.other!r:.80}")

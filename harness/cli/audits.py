@@ -167,7 +167,7 @@ def verify(chosen: argparse.Namespace) -> int:
     """Prove the report from the journal; 0 if every number follows, whatever the verdict, 4 if draws are missing."""
     key = None if chosen.key is None else load_verifying_key(chosen.key)
     evidence = check_folder(chosen.folder, key, chosen.head)
-    _print("\n".join([*evidence.lines, f"the head of the journal is {evidence.head}", str(evidence.report.verdict)]))
+    _print("\n".join([*evidence.lines, f"the head of the journal is {evidence.head}", evidence.conclusion]))
     return 0 if evidence.is_complete else Outcome.INCONCLUSIVE.exit_code
 
 

@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from harness.auditing.confidential import withheld
+from harness.auditing.draw_store import NOT_USABLE
 from harness.auditing.findings_file import LINES, NEEDS_PYARROW, PARQUET, can_be_read, require_findings
 from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, PAGE, REPORT, RUN, SUMMARY
 from harness.auditing.journal import head_of, incomplete_bytes
 from harness.auditing.list_findings import FINDINGS_FILE, rows_of_findings
 from harness.auditing.prediction_file import FILE as PREDICTIONS
+from harness.auditing.shard_progress import ShardProgress, shard_progress
 from harness.auditing.state import AuditState
 from harness.auditing.state_columns import reported_columns
 from harness.auditing.verify import Proven, compiled_of, prove, require_report, stored_draws
-from harness.auditing.verify_certificate import require_certificate, require_run
+from harness.auditing.verify_certificate import require_certificate, require_run, run_stated_in
 from harness.report import Report, with_files_beside
 from harness.signing.envelope import LARGEST, opened
 from harness.signing.keys import VerifyingKey
@@ -29,6 +31,10 @@ from harness.vocabulary.errors import InputError, JournalError
 
 RAW = "   {"  # how the raw rows in a line of a summary begin
 PLACE_OF_A_ROW = {"raw": "record"}
+ASK_AGAIN = (
+    "restore the file; or remove it and run the same command again, which asks f(D) again and keeps the draws if their "
+    "digests are those in the journal"
+)
 TEST_REPORT = b'<section id="certificate"'  # how it begins on a page
 
 
@@ -36,7 +42,8 @@ TEST_REPORT = b'<section id="certificate"'  # how it begins on a page
 class Evidence:
     """The report that a journal proves, and what was found about each file."""
 
-    report: Report
+    report: Report | None  # None: the journal is that of a shard, which has none
+    conclusion: str  # the verdict, or what is to be done with a shard
     head: str  # of the journal
     lines: tuple[str, ...]
     is_complete: bool  # nothing rests on draws that are not there
@@ -69,6 +76,10 @@ def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Eviden
     there = os.path.lexists(path)  # also true of a broken link, which is not the same as no report
     proven = prove(journal)
     state = proven.state
+    shard = shard_progress(journal, state)
+    if shard is not None:
+        _require_head(journal, head)
+        return _checked_shard(folder, proven, shard, key)
     complete = compiled_of(journal, state)
     _require_head(journal, head)
     report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
@@ -77,11 +88,33 @@ def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Eviden
     lines += [*_draws(journal), *_predictions(proven), *_shards(state)]
     lines += [*_findings(folder, complete, state)]
     lines += [*_certificate(folder, report), *_attestation(folder, report, key)]
-    lines.append(_page(folder / PAGE, with_files_beside(report, folder)))
+    lines.append(_page(folder / PAGE, _with_run(with_files_beside(report, folder))))
     if os.path.lexists(folder / LOG):
         lines.append(f"{LOG} was not checked: it is what the anonymizer printed, and may hold raw rows")
-    is_complete = not proven.without_draws + proven.by_own_distance
-    return Evidence(report, head_of(journal), tuple(lines), is_complete)
+    return Evidence(report, str(report.verdict), head_of(journal), tuple(lines), _is_complete(proven))
+
+
+def _checked_shard(folder: Path, proven: Proven, shard: ShardProgress, key: VerifyingKey | None) -> Evidence:
+    """What the folder of a finished shard proves; it holds no report."""
+    journal = folder / JOURNAL
+    if not shard.is_finished:
+        raise JournalError(f"{journal}: {shard}")
+    if key is not None:
+        raise InputError(f"{folder}: a shard is not signed; sign the audit that all shards are put together to")
+    lines = [_integrity(journal), *_draws(journal), *_predictions(proven)]
+    return Evidence(None, str(shard), head_of(journal), tuple(lines), _is_complete(proven))
+
+
+def _is_complete(proven: Proven) -> bool:
+    """Whether nothing rests on draws that are not there."""
+    return not proven.without_draws + proven.by_own_distance
+
+
+def _with_run(report: Report) -> Report:
+    """The report with what its test report says of the run, where run.json is missing: it holds all of that."""
+    if report.run is not None or report.certificate is None:
+        return report
+    return replace(report, run=run_stated_in(report.certificate))
 
 
 def _require_head(journal: Path, head: str | None) -> None:
@@ -175,7 +208,10 @@ def _encoded(report: Report) -> str:
 
 
 def _draws(journal: Path) -> Iterator[str]:
-    checked, missing = stored_draws(journal)
+    try:
+        checked, missing = stored_draws(journal)
+    except JournalError as error:
+        raise error if NOT_USABLE not in str(error) else error.followed_by(ASK_AGAIN) from None
     if checked:
         yield f"the draws of f(D) in {', '.join(checked)} are those that the journal names"
     if missing:
@@ -235,6 +271,8 @@ def _certificate(folder: Path, report: Report) -> Iterator[str]:
     if os.path.lexists(run):
         require_run(run, certificate)
         yield f"{RUN} says what the test report says"
+    else:
+        yield f"{RUN} is missing; what it said is in {CERTIFICATE}, and running the audit again writes it"
 
 
 def _attestation(folder: Path, report: Report, key: VerifyingKey | None) -> Iterator[str]:

@@ -21,8 +21,10 @@ def sign(chosen: argparse.Namespace) -> int:
     if os.path.lexists(path):
         raise InputError(f"{path}: the audit is signed already; remove this file to sign anew")
     evidence = check_folder(chosen.folder)
+    if evidence.report is None:
+        raise InputError(f"{chosen.folder}: {evidence.conclusion}; sign that audit")
     statement = statement_of(chosen.folder, evidence.report.plain)
     write_text(path, sealed(serialized(statement), key))
-    print("\n".join([*evidence.lines, str(evidence.report.verdict)]))
+    print("\n".join([*evidence.lines, evidence.conclusion]))
     tell(f"signed as {statement['predicate']['result']}: {path}, by the key {key.id}")
     return 0

@@ -312,9 +312,12 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         "E401", "The journal cannot be used", JournalError,
-        ("harness.auditing.journal", "harness.auditing.draw_store", "harness.auditing.salvage"),
-        "There is no journal, so that nothing was audited in this folder; or it belongs to another plan or another "
-        "anonymizer, is used by another run, or was changed.",
+        (
+            "harness.auditing.journal", "harness.auditing.draw_store", "harness.auditing.salvage",
+            "harness.auditing.folder",
+        ),
+        "There is no journal, so that nothing was audited in this folder, or its report is without proof; or it "
+        "belongs to another plan or another anonymizer, is used by another run, or was changed.",
         "Use another `--out` folder for another plan. Wait for the other run to end. What is left of a damaged journal "
         "`harness salvage` keeps in a new folder, where the audit goes on.",
     ),
@@ -327,9 +330,10 @@ ERROR_CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         "E403", "A file of an audit cannot be written", NotWrittenError, ANYWHERE,
-        "The disk is full, a quota or a limit on the size of files is reached, or the folder may not be written to. "
-        "The message names the file and the reason. What was written before is complete.",
-        "Make room and run the same command again: it goes on where it stopped.",
+        "The disk is full, a quota or a limit on the size of files is reached, the folder may not be written to, or a "
+        "directory stands where the file belongs. The message names the file and the reason. What was written before "
+        "is complete.",
+        "Make room, or move that directory away, and run the same command again: it goes on where it stopped.",
     ),
     ErrorCode(
         "E404", "Shards of an audit do not fit together", JournalError, ("harness.auditing.merge",),

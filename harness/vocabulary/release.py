@@ -285,6 +285,15 @@ def checked_predictions(rows: object, draws: int, values: int) -> Predictions:
     return Predictions(array)
 
 
+def as_table(answer: object) -> Table:
+    """What a function that anonymizes tables may hand over; predictions are for oracles whose card says so."""
+    released = as_release(answer)
+    if isinstance(released, Predictions):
+        what = type(answer).__name__
+        raise ReleaseError(f"the anonymizer returned a {what}; expected a DataFrame with the columns of the data")
+    return released
+
+
 def as_release(answer: object) -> Table | Predictions:
     """What an oracle may hand over: a Table or Predictions, or plainly a DataFrame or an array of probabilities."""
     if isinstance(answer, Table | Predictions):

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError, OracleError, ReleaseError, did_you_mean
+from harness.vocabulary.errors import REPLY_LOST, InputError, OracleError, ReleaseError, did_you_mean
 from harness.vocabulary.oracle import Ask, Release
 from oracles.addresses import without_secrets
 from oracles.clients.upload import Sender
-from oracles.clients.web import JSON_BYTES, Incoming, Reply, Web, problem, require_few_parts, retry_after
+from oracles.clients.web import JSON_BYTES, Incoming, Reply, Web, problem, require_few_parts, retry_after, whole_or_lost
 from oracles.untrusted import quoted
 from oracles.wire import answers, json_form, messages, questions
 from oracles.wire._pb import oracle_pb2 as pb
@@ -77,10 +77,11 @@ class HttpOracle:
             raise ReleaseError(f"{self._web.base}{CARD} {_odd_type(reply, wanted)}")
         self.encoding = form
         try:
-            if form == "json":
-                return json_form.read_description(json_form.loaded(reply.body))
-            return messages.unpack_description(messages.parsed(pb.DescribeReply, reply.body))
-        except ReleaseError as error:
+            with whole_or_lost(reply):
+                if form == "json":
+                    return json_form.read_description(json_form.loaded(reply.body))
+                return messages.unpack_description(messages.parsed(pb.DescribeReply, reply.body))
+        except OracleError as error:
             raise error.within(self._web.base) from None
 
     # ---- the Link that the Sender needs
@@ -93,9 +94,10 @@ class HttpOracle:
     def put(self, digest: str, body: bytes) -> str:
         with self._web.exchange("PUT", DATA + digest, body=body, headers=self._headers) as incoming:
             reply = self._good(incoming.whole(SMALL), DATA)
-        if self.encoding == "json":
-            return str(json_form.loaded(reply.body).get("digest"))
-        return messages.parsed(pb.PutReply, reply.body).digest
+        with whole_or_lost(reply):
+            if self.encoding == "json":
+                return str(json_form.loaded(reply.body).get("digest"))
+            return messages.parsed(pb.PutReply, reply.body).digest
 
     def ask(self, question: Question) -> Iterator[Release]:
         return self._ask_json(question) if self.encoding == "json" else self._ask_protobuf(question)
@@ -116,19 +118,20 @@ class HttpOracle:
             seed = (question.seed + done) % 2**63
             part = replace(question, draws=min(step, question.draws - done), seed=seed)
             asked = json_form.dumped(json_form.json_question(part))
-            body = self._posted(asked)
-            require_few_parts(body, self.max_reply_bytes)
-            most = self._expected(part)
-            yield from json_form.read_releases(json_form.loaded(body), most, messages.digest_of(asked))
+            reply = self._posted(asked)
+            require_few_parts(reply.body, self.max_reply_bytes)
+            with whole_or_lost(reply):
+                message = json_form.loaded(reply.body)
+            yield from json_form.read_releases(message, self._expected(part), messages.digest_of(asked))
             done += part.draws
-            step = max(1, self.max_reply_bytes // 4 * part.draws // max(1, len(body)))
+            step = max(1, self.max_reply_bytes // 4 * part.draws // max(1, len(reply.body)))
 
-    def _posted(self, body: bytes) -> bytes:
+    def _posted(self, body: bytes) -> Reply:
         limit = self._sender.description.request_bytes
         if len(body) > limit:
             raise Refused(f"the question takes {len(body)} bytes; the oracle takes {limit}", code="TOO_LARGE")
         with self._web.exchange("POST", ANSWERS, body=body, headers=self._headers) as incoming:
-            return self._good(incoming.whole(self.max_reply_bytes), ANSWERS).body
+            return self._good(incoming.whole(self.max_reply_bytes), ANSWERS)
 
     def _expected(self, question: Question) -> int:
         return 1 if self.card.releases == "predictions" else question.draws
@@ -141,6 +144,9 @@ class HttpOracle:
         """The reply, if it is a success in the form that was asked for."""
         if reply.status not in (200, 201):
             raise _refusal(reply, self._web.base + path)
+        if not reply.body:  # no message is empty
+            words = f"{self._web.base}{path} replied with status {reply.status} and nothing else"
+            raise OracleError(words, retryable=True, reason=REPLY_LOST)
         if path != CARD and reply.content_type != TYPES[self.encoding]:
             raise ReleaseError(f"{self._web.base}{path} {_odd_type(reply, TYPES[self.encoding])}")
         return reply
@@ -198,7 +204,7 @@ def _parts(pieces: Iterator[bytes]) -> Iterator[pb.Part]:
             raise ReleaseError(f"it replied {kind or 'something unknown'} where part or done was expected")
         sent += not reply.part.more
         yield reply.part
-    raise OracleError("the reply broke off before it was done", retryable=True)
+    raise OracleError("the reply broke off before it was done", retryable=True, reason=REPLY_LOST)
 
 
 class _Source:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -13,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import InputError, OracleError, RaisedError, did_you_mean
+from harness.vocabulary.errors import InputError, RaisedError, ReleaseError, did_you_mean
 from harness.vocabulary.oracle import Ask, Card
-from harness.vocabulary.release import as_release
+from harness.vocabulary.release import as_table
 from harness.vocabulary.table import Table
 from oracles.remembering import Remembered
 from oracles.untrusted import readable_notes
@@ -49,10 +51,7 @@ class Local:
         frame = _frame_of(ask)  # made for this question: the last draw may have it as it is
         for draw, seed in enumerate(ask.seeds(), start=1):
             returned = self._call(frame if draw == ask.draws else frame.copy(), seed)
-            released = as_release(returned)
-            if not isinstance(released, Table):
-                raise OracleError(f"the anonymizer returned a {type(returned).__name__}; expected a DataFrame")
-            yield _with_notes(released, returned)
+            yield _with_notes(as_table(returned), returned)
 
     def _call(self, frame: pd.DataFrame, seed: int) -> Any:
         """One release; an exception of the callable is quoted with its last line, not with its traceback."""
@@ -61,7 +60,9 @@ class Local:
             randomness = {self.randomness: seed if self.randomness == "seed" else np.random.default_rng(seed)}
         try:
             return self.function(frame, **randomness, **self.options)
-        except (Exception, SystemExit) as error:  # one that leaves by sys.exit must not end the audit as "holds"
+        except BaseException as error:  # sys.exit(), CancelledError and a panic of Rust end one question, too
+            if _is_interruption(error):
+                raise
             raise RaisedError(error, _where(error)) from error
 
     def close(self) -> None:
@@ -88,6 +89,17 @@ def _frame_of(ask: Ask) -> pd.DataFrame:
     return pd.concat(kept, ignore_index=True)
 
 
+def _is_interruption(error: BaseException) -> bool:
+    """Whether this may be a Ctrl-C or another signal, rather than an exception of f's own.
+
+    Python raises those in the main thread alone, and worker processes ignore them: the process that started them acts.
+    """
+    is_told_here = threading.current_thread() is threading.main_thread()
+    return (
+        isinstance(error, KeyboardInterrupt) and is_told_here and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    )
+
+
 def _with_notes(released: Table, returned: Any) -> Table:
     """The release with what `attrs["notes"]` of a DataFrame says about it: a text or a list of texts."""
     notes = returned.attrs.get("notes") if isinstance(returned, pd.DataFrame) else None
@@ -95,7 +107,7 @@ def _with_notes(released: Table, returned: Any) -> Table:
         return released
     texts = [notes] if isinstance(notes, str) else notes
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-        raise OracleError(
+        raise ReleaseError(
             f'attrs["notes"] of the release is a {type(notes).__name__}; expected a text, or a list of texts'
         )
     return replace(released, notes=readable_notes(texts))

@@ -15,7 +15,16 @@ from harness.vocabulary.oracle import Ask, Card
 from harness.vocabulary.table import Cells, Table
 from oracles.addresses import without_secrets
 from oracles.clients.credentials import checked_headers, checked_texts
-from oracles.clients.web import JSON_BYTES, Reply, Web, on_the_same_host, problem, quoted_place, require_few_parts
+from oracles.clients.web import (
+    JSON_BYTES,
+    Reply,
+    Web,
+    on_the_same_host,
+    problem,
+    quoted_place,
+    require_few_parts,
+    whole_or_lost,
+)
 from oracles.untrusted import checked_columns, checked_most_rows, most_rows, quoted, require_few_rows
 from oracles.wire.csv_text import checked_delimiter, from_csv, to_csv
 
@@ -95,7 +104,11 @@ class EndpointMapping:
 
 
 class TableApi:
-    """The oracle at an address that is posted a table and replies with a table: one request per release."""
+    """The oracle at an address that is posted a table and replies with a table: one request per release.
+
+    A reply should have a Content-Length or come in chunks: a CSV whose end is that of the connection alone looks whole
+    where it was cut behind a row.
+    """
 
     def __init__(
         self,
@@ -135,7 +148,10 @@ class TableApi:
         table = Table(self.mapping.renamed(ask.table.names), ask.table.columns)
         written = to_csv(table) if self.mapping.format == "csv" else _records(table)
         for seed in ask.seeds():
-            yield self._release(self._asked(written, seed), table)
+            arrived = self._asked(written, seed)
+            with whole_or_lost(arrived.reply):
+                release = self._release(arrived, table)
+            yield release
 
     def close(self) -> None:
         self._web.close()
@@ -200,6 +216,9 @@ class TableApi:
         if mapping.format == "csv":
             mark, columns = mapping.delimiter, mapping.columns
             table = from_csv(body, sent.names, delimiter=mark, columns=columns, most=most, until=arrived.until)
+            missing = next((name for name in sent.names if name not in table.names), None)
+            if missing is not None and arrived.reply.may_be_cut:
+                raise ReleaseError(f"the reply has no column {quoted(missing)}")
         else:
             table = _from_records(_inside(body, mapping.reply_key, self.max_reply_bytes), most)
         return Table(mapping.renamed(table.names, back=True), table.columns)

@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 
-from harness.vocabulary.errors import AwayError, InputError, OracleError, ReleaseError
+from harness.vocabulary.errors import REPLY_LOST, AwayError, InputError, OracleError, ReleaseError
 from oracles.addresses import shown_address
 from oracles.clients.credentials import check_certificates, checked_headers, read_token
 from oracles.clients.tls_faults import Connection
@@ -40,6 +40,11 @@ class Reply:
     body: bytes
 
     @property
+    def may_be_cut(self) -> bool:
+        """Whether the end of the body may be missing unseen: nothing says where that is but the connection's own."""
+        return not self.headers.keys() & {"content-length", "transfer-encoding"}
+
+    @property
     def content_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
@@ -61,6 +66,18 @@ class Incoming:
                 large = f"the reply has more than {most} bytes (decompressed)"
                 raise ReleaseError(f"{large}; raise the option max_reply_bytes if that is right")
         return Reply(self.status, self.headers, bytes(body))
+
+
+@contextmanager
+def whole_or_lost(reply: Reply) -> Iterator[None]:
+    """Inside, a reply is read; one that cannot be read, and may have been cut, was lost on the way: ask again."""
+    try:
+        yield
+    except ReleaseError as error:
+        if not reply.may_be_cut:
+            raise
+        words = f"the connection ended before the reply was whole: {error}"
+        raise OracleError(words, retryable=True, reason=REPLY_LOST) from None
 
 
 def require_few_parts(body: bytes, most_bytes: int) -> None:
@@ -293,7 +310,7 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     while rest := stream.decompress(b"", PIECE):
         yield rest
     if not stream.eof:
-        raise OracleError("the compressed reply ends in the middle", retryable=True)
+        raise OracleError("the compressed reply ends in the middle", retryable=True, reason=REPLY_LOST)
 
 
 # ---- what a reply says went wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.vocabulary.errors import OracleError, ReleaseError
+from harness.vocabulary.errors import REPLY_LOST, OracleError, ReleaseError
 from harness.vocabulary.oracle import Release
 from harness.vocabulary.release import Predictions
 from harness.vocabulary.table import Table
@@ -64,7 +64,7 @@ def assembled(pieces: Iterable[pb.Part], most: int, limit: int = MOST_BYTES, que
             yield _with_notes(growing.finished(), notes)
             growing, notes, count = None, [], count + 1
     if growing is not None:
-        raise OracleError(f"the answer broke off in the middle of draw {count}", retryable=True)
+        raise OracleError(f"the answer broke off in the middle of draw {count}", retryable=True, reason=REPLY_LOST)
 
 
 def _with_notes(release: Release, notes: Sequence[str]) -> Release:

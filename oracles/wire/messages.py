@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeVar, get_args
 from google.protobuf.message import DecodeError, Message
 
 from harness.vocabulary.dataset import Dataset
-from harness.vocabulary.errors import REFUSED, AwayError, FailedError, InputError, OracleError, ReleaseError
+from harness.vocabulary.errors import REFUSED, REPLY_LOST, AwayError, FailedError, InputError, OracleError, ReleaseError
 from harness.vocabulary.oracle import Card
 from harness.vocabulary.schema import Schema
 from harness.vocabulary.table import Table
@@ -103,12 +103,15 @@ def read_frame(read: Callable[[int], bytes], kind: type[Some], limit: int = MESS
     if not head:
         return None
     size = int.from_bytes(head, "big")
-    if len(head) < FRAME_HEAD or size > limit:
-        what = f"announces {size} bytes, more than {limit}" if len(head) == FRAME_HEAD else "breaks off in its length"
-        raise ReleaseError(f"a frame {what}; is something else written to this stream? It begins with {head!r}")
+    hint = f"is something else written to this stream? It begins with {head!r}"
+    if len(head) < FRAME_HEAD:
+        raise OracleError(f"a frame breaks off in its length; {hint}", retryable=True, reason=REPLY_LOST)
+    if size > limit:
+        raise ReleaseError(f"a frame announces {size} bytes, more than {limit}; {hint}")
     body = read(size)
     if len(body) < size:
-        raise OracleError(f"the stream ended after {len(body)} of a frame's {size} bytes", retryable=True)
+        words = f"the stream ended after {len(body)} of a frame's {size} bytes"
+        raise OracleError(words, retryable=True, reason=REPLY_LOST)
     return parsed(kind, body)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import harness
+import oracles
 from harness.auditing import failures
 from harness.auditing.verify import recompile, verify_report
 from harness.vocabulary.errors import OracleError
@@ -69,6 +70,27 @@ def test_every_reason_is_named_with_its_number() -> None:
         ("f raised ChosenError", 2), ("f gave a malformed release", 1), ("f raised MemoryError", 1),
     ]  # fmt: skip
     assert section["reasons"][0]["first"] == [{"person": 3, "rows": [3]}, {"person": 9, "rows": [9]}]
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_callable_that_raises_what_is_no_exception_fails_on_that_record_only(workers: int) -> None:
+    on = {"21": "cancel", "23": "leave", "25": "panic"} | ({} if workers == 1 else {"27": "interrupt"})
+    reasons = {1: "CancelledError", 3: "GeneratorExit", 5: "Panic"} | ({} if workers == 1 else {7: "KeyboardInterrupt"})
+    report = audit(partial(failing, on=on), workers=workers)
+    assert failed(report) == {person: f"f raised {kind}" for person, kind in reasons.items()}
+
+
+def test_a_keyboard_interrupt_in_the_process_of_the_audit_ends_it() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        audit(partial(failing, on={"23": "interrupt"}))
+
+
+@pytest.mark.parametrize("address", [False, True])
+def test_an_array_instead_of_a_table_is_a_malformed_release(address: bool) -> None:
+    f: Any = partial(failing, on={"23": "array"})
+    if address:
+        f = oracles.open("python:tests.oracles.failing:failing", on={"23": "array"})
+    assert failed(audit(f)) == {3: "f gave a malformed release"}
 
 
 @pytest.mark.parametrize("form", ["text", "details", "md", "html", "junit"])

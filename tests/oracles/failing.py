@@ -3,6 +3,7 @@
 A record is chosen by its age: all ages of `people` are different, so that f sees who is left out.
 """
 
+import asyncio
 import os
 import time
 from collections.abc import Mapping
@@ -32,12 +33,24 @@ class ChosenError(Exception):
     pass
 
 
+class Panic(BaseException):
+    """What a library in another language may raise, such as the PanicException of pyo3: no Exception."""
+
+
+RAISED = {
+    "raise": ChosenError("the age of the chosen one is 23"),
+    "memory": MemoryError(),
+    "cancel": asyncio.CancelledError("the loop is closed"),
+    "leave": GeneratorExit(),
+    "panic": Panic("called `Option::unwrap()` on a `None` value"),
+    "interrupt": KeyboardInterrupt(),
+}
+
+
 def fail(kind: str) -> None:
     """What happens to a question about a chosen record."""
-    if kind == "raise":
-        raise ChosenError("the age of the chosen one is 23")
-    if kind == "memory":
-        raise MemoryError
+    if kind in RAISED:
+        raise RAISED[kind]
     if kind == "exit":
         os._exit(7)
     if kind == "hang":
@@ -50,6 +63,8 @@ def failing(data: pd.DataFrame, on: Mapping[str, str] | None = None) -> pd.DataF
     fail(kind)
     if kind == "malformed":
         return data.drop(columns="ill")
+    if kind == "array":
+        return data.to_numpy()  # type: ignore[return-value]  # no DataFrame
     return data.assign(age=[f"[{age // 4 * 4}, {age // 4 * 4 + 3}]" for age in data["age"]])
 
 

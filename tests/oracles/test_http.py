@@ -122,7 +122,7 @@ def test_asking_after_another_major_version_is_refused() -> None:
         ((200, JSON, b"[]"), "must be an object"),
         ((200, JSON, b'{"card": {"name": ""}}'), "card must say a name"),
         ((200, PROTOBUF, b"\xff\xff"), "no DescribeReply message"),
-        ((200, PROTOBUF, b""), "neither its name nor what it releases"),
+        ((200, PROTOBUF, pb.DescribeReply(request_bytes=1).SerializeToString()), "neither its name nor what it"),
         (
             (401, JSON, b'{"code": "UNAUTHENTICATED", "message": "token please"}'),
             "refused: 'token please'; give the token",
