@@ -89,22 +89,7 @@ def _fewest_draws(plan: PlanNumbers, secret: int, levels: Levels, coupled: bool,
 
     She is taken to be one about whom every value is predicted to be equally likely, in every draw.
     """
-    claim, divergence, values = plan.claim, plan.divergence_of(secret), plan.number_of_values[secret]
-    if claim.delta == 0 and divergence.proves == "nothing":
-        raise InputError(
-            f"adaptive: no number of draws proves anything about the distance {divergence.name!r} with delta = 0; "
-            "claim a delta above 0, or choose another distance"
-        )
-    goal = math.log(1 / levels.wager)
-
-    def settles(draws: int) -> bool:
-        if claim.delta > 0:
-            return evidence_below(0, draws, claim.delta) >= goal
-        if bets_on_pairs(divergence, claim.epsilon):
-            return bet_on_less(Wager(), np.zeros(draws), claim.epsilon, divergence.largest).highest >= goal
-        same = Samples(np.full((draws, values), 1 / values))
-        return upper_of(divergence, same, same, 0.0, levels.together / 4, coupled=coupled) < claim.epsilon
-
+    settles = _settling(plan, secret, levels, coupled)
     enough = min(FEWEST, most)
     while not settles(enough):
         if enough == most:
@@ -115,6 +100,28 @@ def _fewest_draws(plan: PlanNumbers, secret: int, levels: Levels, coupled: bool,
         enough = min(2 * enough, most)
     few = range(enough // 2, enough)  # the first of them does not settle her, unless the fewest do
     return max(min(FEWEST, most), few[0] + bisect_left(few, True, key=settles))
+
+
+def _settling(plan: PlanNumbers, secret: int, levels: Levels, coupled: bool) -> Callable[[int], bool]:
+    """Whether so many draws settle her."""
+    claim, values = plan.claim, plan.number_of_values[secret]
+    goal = math.log(1 / levels.wager)
+    if claim.delta > 0:
+        return lambda draws: evidence_below(0, draws, claim.delta) >= goal
+    divergence = plan.divergence_of(secret)
+    if divergence.proves == "nothing":
+        raise InputError(
+            f"adaptive: no number of draws proves anything about the distance {divergence.name!r} with delta = 0; "
+            "claim a delta above 0, or choose another distance"
+        )
+
+    def settles(draws: int) -> bool:
+        if bets_on_pairs(divergence, claim.epsilon):
+            return bet_on_less(Wager(), np.zeros(draws), claim.epsilon, divergence.largest).highest >= goal
+        same = Samples(np.full((draws, values), 1 / values))
+        return upper_of(divergence, same, same, 0.0, levels.together / 4, coupled=coupled) < claim.epsilon
+
+    return settles
 
 
 def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Selected:

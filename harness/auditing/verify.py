@@ -22,6 +22,7 @@ from harness.auditing.events import Drawn, Examined, from_entry
 from harness.auditing.journal import entries, entries_beside_persons
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.auditing.prediction_file import KeptPredictions
+from harness.auditing.replay import Replay
 from harness.auditing.state import AuditState
 from harness.vocabulary.errors import InputError, JournalError
 
@@ -69,8 +70,9 @@ def prove(journal: Path) -> Proven:
     lines = entries(journal)
     spec = next(lines)["plan"]
     with _possible(journal), KeptPredictions(journal.parent) as kept:
-        state, derivation = AuditState(spec), Derivation(spec, kept)
+        state, derivation, replay = AuditState(spec), Derivation(spec, kept), Replay(spec)
         for event in map(from_entry, lines):
+            replay.require(state, event)
             if isinstance(event, Examined):
                 derivation.require(state, event)
             state.add(event)
