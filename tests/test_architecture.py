@@ -37,7 +37,7 @@ ORDER = [
     "auditing.shard", "auditing.state", "auditing.state_columns", "auditing.not_measured", "auditing.race",
     "auditing.keyed_digests",
     "auditing.plain_differences", "auditing.what_differs", "auditing.compact_entries",
-    "auditing.journal", "auditing.draw_store", "auditing.prediction_file",
+    "auditing.journal", "auditing.read_journal", "auditing.draw_store", "auditing.prediction_file",
     "auditing.folder", "auditing.salvage", "auditing.merge", "auditing.present_draws", "auditing.repeat",
     "auditing.derived_selection", "auditing.replay",
     "auditing.procedure", "auditing.cost",

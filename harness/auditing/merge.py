@@ -37,6 +37,7 @@ from harness.auditing.journal import (
 from harness.auditing.keyed_digests import KEY, unsealed_part
 from harness.auditing.prediction_file import FILE as PREDICTIONS
 from harness.auditing.prediction_file import whole_records
+from harness.auditing.read_journal import Reading
 from harness.auditing.shard import Shard
 from harness.auditing.what_differs import what_differs
 from harness.vocabulary.errors import InputError, JournalError
@@ -103,12 +104,15 @@ def _opened(folder: Path) -> ShardJournal:
     if not isinstance(owner.get("shard"), dict):
         raise InputError(f"{folder}: holds a whole audit, not a shard; expected the folder of harness run --shard")
     common: dict[tuple[str, Any], Entry] = {}
-    for _, entry in lines:
-        ((kind, content),) = entry.items()
-        if kind not in OF_PERSONS:
-            place = (content["purpose"], content["question"]) if kind == Drawn.name else _ordinal(common, kind)
-            common[kind, place] = entry
-    return ShardJournal(folder, owner, common)
+    with Reading(path):
+        for _, entry in lines:
+            ((kind, content),) = entry.items()
+            if kind not in OF_PERSONS:
+                place = (content["purpose"], content["question"]) if kind == Drawn.name else _ordinal(common, kind)
+                common[kind, place] = entry
+        shard = ShardJournal(folder, owner, common)
+        Shard(shard.number, shard.of, plan_digest(owner))  # whoever has no number, or no plan, is refused here
+    return shard
 
 
 def _ordinal(common: dict[tuple[str, Any], Entry], kind: str) -> int:
@@ -153,11 +157,12 @@ def _common(shards: Sequence[ShardJournal]) -> dict[tuple[str, Any], Entry]:
 
 def _finished(shard: ShardJournal, common: dict[tuple[str, Any], Entry]) -> str:
     """The head of a shard that has come to its end and holds its own persons only."""
-    selected = [from_entry(entry) for (kind, _), entry in common.items() if kind == Selected.name][-1]
-    assert isinstance(selected, Selected)
     hers = Shard(shard.number, shard.of, plan_digest(shard.owner))
-    part = np.array(hers.part(selected.examined), dtype=np.int64)
-    seen = np.array(sorted({person for _, person in _persons(shard)}), dtype=np.int64)
+    with Reading(shard.path):
+        selected = [from_entry(entry) for (kind, _), entry in common.items() if kind == Selected.name][-1]
+        assert isinstance(selected, Selected)
+        part = np.array(hers.part(selected.examined), dtype=np.int64)
+        seen = np.array(sorted({person for _, person in _persons(shard)}), dtype=np.int64)
     foreign = np.setdiff1d(seen, part)
     if len(foreign):
         raise JournalError(f"{shard.path}: holds person {foreign[0]}, who does not belong to shard {hers}")
