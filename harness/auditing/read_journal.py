@@ -54,7 +54,10 @@ class Reading:
             if str(self.path) not in str(error):
                 raise error.within(self.place) from None
         elif isinstance(error, IMPOSSIBLE):
-            why = " ".join(f"{type(error).__name__}: {error}".split())
-            raise JournalError(
-                f"{self.place}: holds what no audit writes ({why:.200}); the journal cannot be trusted: {REMEDY}"
-            ) from error
+            raise unreadable(self.place, error) from error
+
+
+def unreadable(place: str, error: Exception) -> JournalError:
+    """Somebody who read what stands there raised this error."""
+    why = " ".join(f"{type(error).__name__}: {error}".split())
+    return JournalError(f"{place}: holds what no audit writes ({why:.200}); the journal cannot be trusted: {REMEDY}")

@@ -22,6 +22,7 @@ from harness.auditing.derived_selection import (
     require_further_selection,
     untrusted,
 )
+from harness.auditing.event_types import require_types
 from harness.auditing.events import (
     EARLY,
     LATE,
@@ -76,6 +77,8 @@ class Replay:
 
     def require(self, state: AuditState, event: Event) -> None:
         """Raises a JournalError unless an audit in this state can go on with this event."""
+        if not isinstance(event, Examined):
+            require_types(event)
         match event:
             case Probed(profile):
                 _require(state.profile is None, "the oracle is probed twice")
@@ -87,6 +90,7 @@ class Replay:
             case Described():
                 _require(state.described is None, "the first draw of f(D) is described twice")
                 _require(bool(state.drawn), "f(D) is described before it is drawn")
+                _require_metrics(self.spec, event.metrics)
             case Watched():
                 _require_watched(state, event)
             case Resumed():
@@ -308,6 +312,28 @@ def _require_profile(spec: Mapping[str, Any], profile: OracleProfile) -> None:
     _require(not profile.is_still or bool(card.randomized), "'is_still' does not follow from the card")
     invariant = card.row_order_invariant and profile.coupled
     _require(invariant or not profile.row_order_invariant, "'row_order_invariant' does not follow from the card")
+
+
+def _require_metrics(spec: Mapping[str, Any], metrics: Mapping[str, Any]) -> None:
+    """Metrics are of the declared columns, and numbers; which numbers they are, only the release could say."""
+    quasi = [column["name"] for column in spec["quasi"]]
+    for section, names in (("columns", quasi), ("secrets", spec["sensitive"])):
+        parts = metrics[section]
+        fits = sorted(parts) == sorted(names) and all(isinstance(part, Mapping) for part in parts.values())
+        _require(fits, f"the {section!r} of the described release are not those of the plan")
+    numbers = {name: value for name, value in metrics.items() if name != "notes"}
+    notes = all(isinstance(note, str) for note in metrics["notes"])
+    _require(notes and _are_numbers(numbers), "the described release has other parts than numbers")
+
+
+def _are_numbers(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_are_numbers, value.values()))
+    return (
+        value is None
+        or value in ("inf", "-inf", "nan")
+        or (isinstance(value, int | float) and not isinstance(value, bool))
+    )
 
 
 def _require_watched(state: AuditState, event: Watched) -> None:

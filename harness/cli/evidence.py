@@ -17,6 +17,7 @@ from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, PAGE
 from harness.auditing.journal import head_of, incomplete_bytes
 from harness.auditing.list_findings import FINDINGS_FILE, rows_of_findings
 from harness.auditing.prediction_file import FILE as PREDICTIONS
+from harness.auditing.read_journal import IMPOSSIBLE, unreadable
 from harness.auditing.state import AuditState
 from harness.auditing.state_columns import reported_columns
 from harness.auditing.verify import Proven, compiled_of, prove, require_report, stored_draws
@@ -25,7 +26,7 @@ from harness.report import Report, with_files_beside
 from harness.signing.envelope import LARGEST, opened
 from harness.signing.keys import VerifyingKey
 from harness.signing.statement import require_statement
-from harness.vocabulary.errors import InputError, JournalError
+from harness.vocabulary.errors import HarnessError, InputError, JournalError
 
 RAW = "   {"  # how the raw rows in a line of a summary begin
 PLACE_OF_A_ROW = {"raw": "record"}
@@ -51,6 +52,10 @@ def check_folder(folder: Path, key: VerifyingKey | None = None, head: str | None
         return _checked(folder, key, head)
     except JournalError as error:
         raise error if (hint := _other_version(folder)) is None else error.followed_by(hint) from None
+    except HarnessError:
+        raise
+    except IMPOSSIBLE as error:  # content that passed all rules and can still not be shown
+        raise unreadable(str(folder / JOURNAL), error) from error
 
 
 def _other_version(folder: Path) -> str | None:
