@@ -323,6 +323,11 @@ def _what_differs(before: Entry, now: Entry) -> str:
 
 
 def _broken(path: Path, number: int) -> JournalError:
+    if number == 1:  # nothing stands before it that could be kept
+        return JournalError(
+            f"{path}, line 1: not what was written (the hash chain breaks here), and nothing behind it can be trusted. "
+            "Restore it from a copy; or measure again, with another --out"
+        )
     return JournalError(
         f"{path}, line {number}: not what was written (the hash chain breaks here); the journal cannot be trusted. "
         "Restore it from a copy; or keep what stands before that line with harness salvage, and go on from there"

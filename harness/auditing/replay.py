@@ -321,6 +321,8 @@ def _require_metrics(spec: Mapping[str, Any], metrics: Mapping[str, Any]) -> Non
         parts = metrics[section]
         fits = sorted(parts) == sorted(names) and all(isinstance(part, Mapping) for part in parts.values())
         _require(fits, f"the {section!r} of the described release are not those of the plan")
+    rates = [part["discrimination_rate"] for part in metrics["secrets"].values()]
+    _require(all(isinstance(rate["by"], Mapping) for rate in rates), "discrimination rates are not by column")
     numbers = {name: value for name, value in metrics.items() if name != "notes"}
     notes = all(isinstance(note, str) for note in metrics["notes"])
     _require(notes and _are_numbers(numbers), "the described release has other parts than numbers")

@@ -1,6 +1,7 @@
 """A journal that was written anew, with a whole chain, is refused where no audit of its plan could have written it."""
 
 import copy
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from harness.auditing.verify import prove
 from oracles import as_oracle
 from oracles.reference import Laplace, Mondrian
 from tests.anonymizers import chunks, jittered
+from tests.command_line import run_harness
 from tests.edited_journals import lines_of_journal, write_anew
 from tests.small_audits import audit, table
 
@@ -221,3 +223,69 @@ def test_more_draws_later_and_predictions_are_accepted(tmp_path: Path) -> None:
     assert "'alpha' of look" in refused(journal, tmp_path, lambda lines: content_of(lines, "selected", -1)["looks"][
         -1].update(alpha=0.9))  # fmt: skip
     assert "another 'wager'" in refused(journal, tmp_path, setting("selected", -1, wager=0.5))
+
+
+UNREADABLE: list[tuple[str, Forge]] = [
+    ("a plan is missing", lambda lines: lines[0].pop("plan")),
+    ("an event of another version", lambda lines: lines.insert(3, {"weighed": {}})),
+    ("a field of another version", setting("probed", weighed=True)),
+    ("no event but a number", lambda lines: lines[place_of(lines, "described")].update(described=-5)),
+    ("a failure that is a number", lambda lines: lines.insert(5, {"failed": -5})),
+    ("draws without a purpose", lambda lines: content_of(lines, "drawn").pop("purpose")),
+    ("an adversary without a name", setting("selected", adversaries=[None])),
+    ("a reason that is no text", lambda lines: lines.insert(5, {"failed": {"person": 1, "look": 1, "reason": {}}})),
+    ("a measurement that is none", lambda lines: content_of(lines, "examined").update(measurements=[None])),
+    ("metrics without their parts", lambda lines: content_of(lines, "described").pop("secrets")),
+]
+
+
+AUDIT = """
+[data]
+path = "people.csv"
+sensitive = "ill"
+[data.quasi]
+age = "number"
+sex = "category"
+[oracle]
+address = "reference:mondrian"
+[oracle.options]
+k = 5
+[claim]
+epsilon = 0.5
+"""
+
+
+@pytest.fixture(scope="module")
+def by_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished audit of an audit.toml, and a finished shard of it."""
+    folder = tmp_path_factory.mktemp("by_file")
+    table(12).to_csv(folder / "people.csv", index=False)
+    (folder / "audit.toml").write_text(AUDIT)
+    for words in (("--out", "out"), ("--shard", "1/1", "--out", "shard")):
+        run = run_harness("run", "audit.toml", *words, "--quiet", cwd=folder)
+        assert run.returncode in (0, 1, 4), run.stderr
+    return folder
+
+
+@pytest.mark.parametrize(("what", "forge"), UNREADABLE, ids=[what for what, _ in UNREADABLE])
+def test_content_that_this_version_cannot_read_is_an_error_with_place_and_remedy(
+    by_file: Path, tmp_path: Path, what: str, forge: Forge
+) -> None:
+    shutil.copytree(by_file, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "out" / "report.json").unlink()  # so that `report` reads the journal
+    for folder in ("out", "shard"):
+        lines = lines_of_journal(tmp_path / folder / "journal.jsonl")
+        forge(lines)
+        write_anew(tmp_path / folder / "journal.jsonl", lines)
+    for words in (
+        ("verify", "out"), ("report", "out"), ("run", "audit.toml", "--out", "out"), ("merge", "shard", "--out", "new")
+    ):  # fmt: skip
+        run = run_harness(*words, cwd=tmp_path)
+        if words[0] == "merge" and run.returncode != 2:
+            run = run_harness("verify", "new", cwd=tmp_path)  # a merge copies what concerns persons as it is
+        errors = run.stderr.splitlines()
+        assert run.returncode == 2, (words, run.stderr)
+        assert "journal.jsonl" in errors[0], words
+        if words[0] in ("verify", "report"):
+            assert ", line " in errors[0]
+            assert "another --out" in errors[0] or "cannot be trusted" in errors[0]
