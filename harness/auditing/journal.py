@@ -202,8 +202,15 @@ def entries_beside_persons(path: Path) -> Iterator[tuple[str, Entry]]:
             yield line.link, _entry(path, number, line.body)
 
 
+def numbered_beside_persons(path: Path) -> Iterator[tuple[int, Entry]]:
+    """The same entries with the numbers of their lines."""
+    for number, line in enumerate(lines_of(path), start=1):
+        if not measures_somebody(line):
+            yield number, _entry(path, number, line.body)
+
+
 def beside_persons_and_head(path: Path) -> tuple[list[tuple[str, Entry]], str]:
-    """The same as a list, and the head of the journal, in one reading."""
+    """The linked ones as a list, and the head of the journal, in one reading."""
     beside, head = [], ""
     for number, line in enumerate(lines_of(path), start=1):
         head = line.link

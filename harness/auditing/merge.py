@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
+from harness.auditing.event_types import require_types
 from harness.auditing.events import Drawn, Failed, Merged, Resumed, Salvaged, Selected, from_entry, root_of, to_entry
 from harness.auditing.folder import JOURNAL
 from harness.auditing.journal import (
@@ -32,6 +33,7 @@ from harness.auditing.journal import (
     lines_of,
     measures_somebody,
     not_written,
+    numbered_beside_persons,
     person_of,
 )
 from harness.auditing.keyed_digests import KEY, unsealed_part
@@ -99,17 +101,19 @@ def _opened(folder: Path) -> ShardJournal:
         raise InputError(f"{folder}: holds no journal; expected the --out folder of harness run --shard")
     if is_taken(path):
         raise JournalError(f"{path}: another process is writing this journal; wait until that shard is finished")
-    lines = entries_beside_persons(path)
+    lines = numbered_beside_persons(path)
     _, owner = next(lines)
     if not isinstance(owner.get("shard"), dict):
         raise InputError(f"{folder}: holds a whole audit, not a shard; expected the folder of harness run --shard")
     common: dict[tuple[str, Any], Entry] = {}
-    with Reading(path):
-        for _, entry in lines:
+    with Reading(path, 1) as reading:
+        for reading.line, entry in lines:
+            require_types(from_entry(entry))
             ((kind, content),) = entry.items()
             if kind not in OF_PERSONS:
                 place = (content["purpose"], content["question"]) if kind == Drawn.name else _ordinal(common, kind)
                 common[kind, place] = entry
+        reading.line = 1
         shard = ShardJournal(folder, owner, common)
         Shard(shard.number, shard.of, plan_digest(owner))  # whoever has no number, or no plan, is refused here
     return shard
