@@ -77,8 +77,11 @@ class Replay:
 
     def require(self, state: AuditState, event: Event) -> None:
         """Raises a JournalError unless an audit in this state can go on with this event."""
-        if not isinstance(event, Examined):
-            require_types(event)
+        if isinstance(event, Examined):  # by far the most
+            self._require_entitled(state, event.person, event.look)
+            self._require_draws_of(state, event.look)
+            return
+        require_types(event)
         match event:
             case Probed(profile):
                 _require(state.profile is None, "the oracle is probed twice")
@@ -102,9 +105,6 @@ class Replay:
                 self.joins_shards = True
             case Chosen():
                 self._require_chosen(state, event)
-            case Examined():
-                self._require_entitled(state, event.person, event.look)
-                self._require_draws_of(state, event.look)
             case Failed():
                 self._require_failed(state, event)
             case CardAccepted():
