@@ -129,7 +129,11 @@ def _require_persons(spec: Mapping[str, Any], profile: OracleProfile, selected: 
     if spec["budget"] is None:
         _require_same("persons", selected.persons, selected.random)
     _require_duplicates(spec, profile, selected, ordered)
-    rows = selected.rows
+    rows, has_persons = selected.rows, spec["data"]["person"] is not None
+    if rows is None and has_persons:
+        raise untrusted("the rows of the selected persons are missing")
+    if rows is not None and not has_persons and any(len(hers) != 1 for hers in rows):
+        raise untrusted("a record has other rows than one")
     if rows is not None and (len(rows) != len(persons) or not all(rows)):
         raise untrusted("the rows of the selected persons are not those of each of them")
     if rows is not None and len(persons) == people and sum(map(len, rows)) != spec["data"]["rows"]:

@@ -343,6 +343,9 @@ def _require_watched(state: AuditState, event: Watched) -> None:
     _require(event.purpose not in state.watched, f"the {event.purpose} draws of f(D) were watched twice")
     fits = state.profile is not None and state.selected is not None and not state.profile.coupled
     _require(fits, "draws of f(D) are watched, although equal questions get equal answers")
+    assert state.selected is not None
+    draws = min(state.selected.looks[0].draws, MOST_WATCHED)
+    _require(len(event.samples) == draws, f"{len(event.samples)} draws of f(D) were watched instead of {draws}")
 
 
 def _require_accepted(state: AuditState, event: CardAccepted) -> None:

@@ -30,6 +30,9 @@ from harness.vocabulary.errors import HarnessError, InputError, JournalError
 
 RAW = "   {"  # how the raw rows in a line of a summary begin
 PLACE_OF_A_ROW = {"raw": "record"}
+NEEDS_THE_DATA = (
+    "metrics of the release, class sizes and baselines are as the journal has them: only the data could prove them"
+)
 TEST_REPORT = b'<section id="certificate"'  # how it begins on a page
 
 
@@ -79,7 +82,7 @@ def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Eviden
     report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
     follows = f"every number of {path} follows from it" if there else "there is no report in the folder"
     lines = [f"{_integrity(journal)}, and {follows}", _summary(folder / SUMMARY, report)]
-    lines += [*_draws(journal), *_predictions(proven), *_shards(state)]
+    lines += [*_draws(journal), *_predictions(proven), *_shards(state), NEEDS_THE_DATA]
     lines += [*_findings(folder, complete, state)]
     lines += [*_certificate(folder, report), *_attestation(folder, report, key)]
     lines.append(_page(folder / PAGE, with_files_beside(report, folder)))
