@@ -52,7 +52,7 @@ from harness.auditing.probe import (
     watches_for_drift,
 )
 from harness.auditing.race import next_round
-from harness.auditing.reference_events import Baselines, ClassSizes
+from harness.auditing.reference_events import RAW, SUPPRESSED, Baselines, ClassSizes
 from harness.auditing.repeat import questions_to_repeat
 from harness.auditing.state import AuditState
 from harness.vocabulary.errors import OtherOracleError
@@ -111,7 +111,7 @@ class Replay:
                 _require_accepted(state, event)
             case Baselines():
                 _require(state.baselines is None, "baselines are computed twice")
-                _require_baselines(self.spec, state, event)
+                _require_baselines(state, event)
             case ClassSizes():
                 _require(state.class_sizes is None, "class sizes are counted twice")
                 _require_class_sizes(state, event)
@@ -358,10 +358,15 @@ def _require_accepted(state: AuditState, event: CardAccepted) -> None:
     _require(changed is not None, "a change of the card was accepted that is none, or that no audit accepts")
 
 
-def _require_baselines(spec: Mapping[str, Any], state: AuditState, event: Baselines) -> None:
+def _require_baselines(state: AuditState, event: Baselines) -> None:
     """Those of examined persons, by the adversaries and about the secrets that there are."""
     assert state.selected is not None
     pairs = set(state.pairs())
+    keys = [(one.release, one.adversary, one.secret) for one in event.known]
+    _require(len(set(keys)) == len(keys), "baselines of an adversary and a secret are there twice")
+    skipped = {adversary for adversary, _ in event.skipped}
+    expected = ((release, *pair) for release in (RAW, SUPPRESSED) for pair in pairs if pair[0] not in skipped)
+    _require(set(expected) <= set(keys), "baselines of an adversary and a secret are missing")
     examined = np.array(state.selected.examined)
     for one in event.known:
         fits = (one.adversary, one.secret) in pairs and len(one.persons) == len(one.distances)

@@ -165,6 +165,10 @@ def replaced_by_a_failure(lines: Lines) -> None:
         *((twice(kind), "twice") for kind in ("probed", "drawn", "described", "baselines", "class_sizes", "confirmed")),
         (twice("closed"), "closed twice"),
         (setting("drawn", purpose="look 7"), "which this audit does not need"),
+        (
+            lambda lines: content_of(lines, "baselines")["known"].pop(),
+            "baselines of an adversary and a secret are missing",
+        ),
         (setting("class_sizes", persons=[0], covering=[1.0], rarest=[1]), "class sizes of too few persons"),
         (lambda lines: content_of(lines, "probed")["card"].update(randomized=True), "'coupled' of the probe"),
         (lambda lines: content_of(lines, "probed")["card"].update(noise_epsilon=1.0), "(noise_epsilon)"),
