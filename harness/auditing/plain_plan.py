@@ -109,8 +109,8 @@ def declared_divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) 
 def draws_random_numbers(adversary: Mapping[str, Any]) -> bool | None:
     """Whether the model of an adversary does, by what a plan says of it; None: only its code could say."""
     model = adversary["spec"]["model"]
-    seeded = str(model.get("class", "")).startswith(OF_SCIKIT_LEARN) and not _lacks_a_seed(model)
-    return False if seeded or has_closed_form(adversary) else None
+    is_known = str(model.get("class", "")).startswith(OF_SCIKIT_LEARN) and _is_seeded(model["spec"])
+    return False if is_known or has_closed_form(adversary) else None
 
 
 def has_closed_form(adversary: Mapping[str, Any]) -> bool:
@@ -118,12 +118,15 @@ def has_closed_form(adversary: Mapping[str, Any]) -> bool:
     return str(adversary["spec"]["model"].get("class", "")).startswith(CLOSED_FORMS)
 
 
-def _lacks_a_seed(spec: Any) -> bool:
-    """Whether anything in a specification has a `random_state` that is not given."""
-    if isinstance(spec, Mapping):
-        unset = any(str(name).endswith("random_state") and value is None for name, value in spec.items())
-        return unset or any(map(_lacks_a_seed, spec.values()))
-    return isinstance(spec, list) and any(map(_lacks_a_seed, spec))
+def _is_seeded(spec: Any) -> bool:
+    """Whether a specification consists of scikit-learn's own parts, each with a seed if it takes one."""
+    if isinstance(spec, list):
+        return all(map(_is_seeded, spec))
+    if not isinstance(spec, Mapping):
+        return True
+    foreign = "unidentified" in spec or not str(spec.get("class", "sklearn.")).startswith("sklearn.")
+    unset = any(str(name).endswith("random_state") and value is None for name, value in spec.items())
+    return not foreign and not unset and all(map(_is_seeded, spec.values()))
 
 
 def most_questions(spec: Mapping[str, Any]) -> int:
