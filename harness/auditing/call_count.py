@@ -10,25 +10,25 @@ from collections.abc import Sequence
 from harness.auditing.asking import calls, rounds
 from harness.auditing.confirm import confirming_calls
 from harness.auditing.events import Look, OracleProfile
-from harness.auditing.plan import Plan
+from harness.auditing.plan import PlanNumbers
 from harness.auditing.probe import closing_calls, probe_calls
 
 BLOCK = 20  # persons that share draws of f(D) where both sides are drawn independently
 
 
-def calls_before_persons(plan: Plan, profile: OracleProfile, looks: Sequence[Look]) -> int:
+def calls_before_persons(plan: PlanNumbers, profile: OracleProfile, looks: Sequence[Look]) -> int:
     """Calls that do not depend on who is examined: probes, the choice of risky persons, f(D), the last questions."""
     card = profile.card
     shared = probe_calls(profile) + confirming_calls(plan, profile) + closing_calls(profile, looks[0].draws)
     if card.releases == "predictions":
         return shared
     risk = 1 if plan.budget is not None else 0
-    once = len(plan.asked(card)) * _side(profile, looks) if profile.coupled else 0
+    once = plan.questions_asked(card) * _side(profile, looks) if profile.coupled else 0
     return shared + risk + once
 
 
 def calls_for_equal_persons(
-    plan: Plan, profile: OracleProfile, looks: Sequence[Look], persons: int, rows: int = 1
+    plan: PlanNumbers, profile: OracleProfile, looks: Sequence[Look], persons: int, rows: int = 1
 ) -> int:
     """Calls for so many persons with so many distinct rows each, who are settled by no look but the last, f(D) of
     predictions counted for each of them.
@@ -39,7 +39,9 @@ def calls_for_equal_persons(
     return calls_for_items(plan, profile, looks, items)
 
 
-def calls_for_items(plan: Plan, profile: OracleProfile, looks: Sequence[Look], items: Sequence[Sequence[int]]) -> int:
+def calls_for_items(
+    plan: PlanNumbers, profile: OracleProfile, looks: Sequence[Look], items: Sequence[Sequence[int]]
+) -> int:
     """Calls for all work items, where persons of one item share the predictions, or the draws, of f(D).
 
     `items` holds for every work item the number of distinct rows of each of its persons.
@@ -48,7 +50,7 @@ def calls_for_items(plan: Plan, profile: OracleProfile, looks: Sequence[Look], i
     if profile.card.releases == "predictions":
         return drawn * sum(sum(rows) + (rows[0] if len(rows) > 1 else sum(rows)) for rows in items)
     own = 0 if profile.coupled else len(items)  # draws of f(D)
-    return len(plan.asked(profile.card)) * drawn * (sum(map(len, items)) + own)
+    return plan.questions_asked(profile.card) * drawn * (sum(map(len, items)) + own)
 
 
 def _side(profile: OracleProfile, looks: Sequence[Look]) -> int:

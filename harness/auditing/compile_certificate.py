@@ -32,9 +32,9 @@ from harness.auditing.certificate_words import (
 from harness.auditing.confidential import with_sorted_values
 from harness.auditing.confirm import repeated_in_words
 from harness.auditing.decision import decision
-from harness.auditing.derived_numbers import declared_divergence
 from harness.auditing.detectable import detectable_share, exact_detectable, smallest_detectable
 from harness.auditing.keyed_digests import unsealed_part
+from harness.auditing.plain_plan import declared_divergence
 from harness.auditing.plan import Claim
 from harness.vocabulary.release import without_vendor_text
 

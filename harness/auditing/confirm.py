@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.auditing.events import OracleProfile
-from harness.auditing.plan import Plan
+from harness.auditing.plan import PlanNumbers
 from harness.auditing.probe import REPEATS
 
 AT_FIRST = REPEATS - 1  # repetitions of the first question when an audit begins
@@ -31,15 +31,15 @@ def confirms(profile: OracleProfile) -> bool:
     return not profile.card.randomized
 
 
-def confirming_calls(plan: Plan, profile: OracleProfile) -> int:
+def confirming_calls(plan: PlanNumbers, profile: OracleProfile) -> int:
     """How often f is called for that: about persons, and half as often about f(D)."""
     if not confirms(profile):
         return 0
     if profile.card.releases == "predictions":
         return 2 * plan.confirm  # f(D) and f without her, each about one row
-    return len(plan.asked(profile.card)) * (plan.confirm + times_whole(plan, profile))
+    return plan.questions_asked(profile.card) * (plan.confirm + times_whole(plan, profile))
 
 
-def times_whole(plan: Plan, profile: OracleProfile) -> int:
+def times_whole(plan: PlanNumbers, profile: OracleProfile) -> int:
     """How often f(D) itself is asked for again; predictions of f(D) are asked for with every person anyway."""
     return 0 if profile.card.releases == "predictions" else plan.confirm // 2

@@ -18,12 +18,13 @@ from harness.auditing.derived_from_predictions import named_draws, require_made_
 from harness.auditing.events import Examined, Selected
 from harness.auditing.measure import Carried, Conditions
 from harness.auditing.measurement import Measurement, Vector
+from harness.auditing.plain_plan import declared_divergences
 from harness.auditing.prediction_draws import PackedDraws, read_digest
 from harness.auditing.prediction_file import KeptPredictions
 from harness.auditing.state import AuditState
-from harness.measuring.divergence import Divergence, divergence_named
+from harness.measuring.divergence import Divergence
 from harness.measuring.estimate import compare
-from harness.vocabulary.errors import InputError, JournalError
+from harness.vocabulary.errors import JournalError
 
 
 class Derivation:
@@ -31,9 +32,7 @@ class Derivation:
 
     def __init__(self, spec: Mapping[str, Any], kept: KeptPredictions) -> None:
         self.spec, self.kept = spec, kept
-        self.divergences = [
-            declared_divergence(one, secret) for one, secret in zip(spec["divergence"], spec["secrets"], strict=True)
-        ]
+        self.divergences = declared_divergences(spec)
         self.from_draws = 0  # measurements that were made once more from their draws
         self.without_draws = 0  # measurements whose draws were not kept
         self.by_own_distance = 0  # measurements by a user's own distance, which is not in the journal
@@ -129,14 +128,3 @@ def _require_exact(person: int, one: Measurement, divergence: Divergence | None,
 def _require_same(person: int, what: str, found: object, proven: object) -> None:
     if found != proven:
         raise contradiction(person, what, found, repr(proven))
-
-
-def declared_divergence(declared: Mapping[str, Any], secret: Mapping[str, Any]) -> Divergence | None:
-    """The divergence that a plan names, made again from its declaration; None if it was given as an object."""
-    if not str(declared["identity"].get("class", "")).startswith("harness."):
-        return None
-    try:
-        divergence = divergence_named(declared["declared"]).for_values(tuple(secret["values"]))
-    except InputError:  # the parameters of an object, which no name declares
-        return None
-    return divergence if divergence.spec() == declared["identity"]["spec"] else None

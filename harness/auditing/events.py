@@ -370,5 +370,8 @@ def from_entry(line: Mapping[str, Any]) -> Event:
     """The event that a line of the journal holds."""
     ((name, content),) = line.items()
     if name not in KINDS:
-        raise JournalError(f"the journal holds {name!r}, which this version does not know; {did_you_mean(name, KINDS)}")
+        raise JournalError(
+            f"the journal holds {name!r:.40}, which this version does not know ({did_you_mean(name, KINDS)}); use the "
+            "version that wrote it (run.json names it), or measure again with another --out"
+        )
     return KINDS[name].from_entry(content)

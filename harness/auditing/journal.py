@@ -206,8 +206,15 @@ def entries_beside_persons(path: Path) -> Iterator[tuple[str, Entry]]:
             yield line.link, _entry(path, number, line.body)
 
 
+def numbered_beside_persons(path: Path) -> Iterator[tuple[int, Entry]]:
+    """The same entries with the numbers of their lines."""
+    for number, line in enumerate(lines_of(path), start=1):
+        if not measures_somebody(line):
+            yield number, _entry(path, number, line.body)
+
+
 def beside_persons_and_head(path: Path) -> tuple[list[tuple[str, Entry]], str]:
-    """The same as a list, and the head of the journal, in one reading."""
+    """The linked ones as a list, and the head of the journal, in one reading."""
     beside, head = [], ""
     for number, line in enumerate(lines_of(path), start=1):
         head = line.link
@@ -327,6 +334,11 @@ def _what_differs(before: Entry, now: Entry) -> str:
 
 
 def _broken(path: Path, number: int) -> JournalError:
+    if number == 1:  # nothing stands before it that could be kept
+        return JournalError(
+            f"{path}, line 1: not what was written (the hash chain breaks here), and nothing behind it can be trusted. "
+            "Restore it from a copy; or measure again, with another --out"
+        )
     return JournalError(
         f"{path}, line {number}: not what was written (the hash chain breaks here); the journal cannot be trusted. "
         "Restore it from a copy; or keep what stands before that line with harness salvage, and go on from there"

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.draw_store import DrawStore, draws_file, stored_name
+from harness.auditing.event_types import require_types
 from harness.auditing.events import Drawn, Failed, Merged, Resumed, Salvaged, Selected, from_entry, root_of, to_entry
 from harness.auditing.folder import JOURNAL
 from harness.auditing.journal import (
@@ -32,11 +33,13 @@ from harness.auditing.journal import (
     lines_of,
     measures_somebody,
     not_written,
+    numbered_beside_persons,
     person_of,
 )
 from harness.auditing.keyed_digests import KEY, sealed_as, unsealed_part
 from harness.auditing.prediction_file import FILE as PREDICTIONS
 from harness.auditing.prediction_file import whole_records
+from harness.auditing.read_journal import Reading
 from harness.auditing.shard import Shard
 from harness.auditing.what_differs import what_differs
 from harness.vocabulary.errors import InputError, JournalError
@@ -116,17 +119,22 @@ def _opened(folder: Path) -> ShardJournal:
         raise InputError(f"{folder}: holds no journal; expected the --out folder of harness run --shard")
     if is_taken(path):
         raise JournalError(f"{path}: another process is writing this journal; wait until that shard is finished")
-    lines = entries_beside_persons(path)
+    lines = numbered_beside_persons(path)
     _, owner = next(lines)
     if not isinstance(owner.get("shard"), dict):
         raise InputError(f"{folder}: holds a whole audit, not a shard; expected the folder of harness run --shard")
     common: dict[tuple[str, Any], Entry] = {}
-    for _, entry in lines:
-        ((kind, content),) = entry.items()
-        if kind not in OF_PERSONS:
-            place = (content["purpose"], content["question"]) if kind == Drawn.name else _ordinal(common, kind)
-            common[kind, place] = entry
-    return ShardJournal(folder, owner, common)
+    with Reading(path, 1) as reading:
+        for reading.line, entry in lines:
+            require_types(from_entry(entry))
+            ((kind, content),) = entry.items()
+            if kind not in OF_PERSONS:
+                place = (content["purpose"], content["question"]) if kind == Drawn.name else _ordinal(common, kind)
+                common[kind, place] = entry
+        reading.line = 1
+        shard = ShardJournal(folder, owner, common)
+        Shard(shard.number, shard.of, plan_digest(owner))  # whoever has no number, or no plan, is refused here
+    return shard
 
 
 def _ordinal(common: dict[tuple[str, Any], Entry], kind: str) -> int:
@@ -171,11 +179,12 @@ def _common(shards: Sequence[ShardJournal]) -> dict[tuple[str, Any], Entry]:
 
 def _finished(shard: ShardJournal, common: dict[tuple[str, Any], Entry]) -> str:
     """The head of a shard that has come to its end and holds its own persons only."""
-    selected = [from_entry(entry) for (kind, _), entry in common.items() if kind == Selected.name][-1]
-    assert isinstance(selected, Selected)
     hers = Shard(shard.number, shard.of, plan_digest(shard.owner))
-    part = np.array(hers.part(selected.examined), dtype=np.int64)
-    seen = np.array(sorted({person for _, person in _persons(shard)}), dtype=np.int64)
+    with Reading(shard.path):
+        selected = [from_entry(entry) for (kind, _), entry in common.items() if kind == Selected.name][-1]
+        assert isinstance(selected, Selected)
+        part = np.array(hers.part(selected.examined), dtype=np.int64)
+        seen = np.array(sorted({person for _, person in _persons(shard)}), dtype=np.int64)
     foreign = np.setdiff1d(seen, part)
     if len(foreign):
         raise JournalError(f"{shard.path}: holds person {foreign[0]}, who does not belong to shard {hers}")

@@ -60,6 +60,83 @@ def _require(name: str, value: object, expected: str, good: Callable[[Any], bool
         raise InputError(f"{name} must be {expected}, not {value!r}")
 
 
+class PlanNumbers:
+    """The numbers of a plan from which persons at random, levels, looks and numbers of calls follow.
+
+    A Plan has them, and so has what a journal says of one (`PlainPlan`): whatever an audit fixes by them, `verify`
+    derives with the same functions.
+    """
+
+    claim: Claim
+    draws: int | None
+    seed: int
+    records: Literal["all"] | int
+    budget: int | None
+    adaptive: bool
+    randomized: bool
+    pairs: Pairs
+    confirm: int
+    privacy: PrivacyClaim | None
+
+    @property
+    def population(self) -> int:
+        """How many persons there are."""
+        raise NotImplementedError
+
+    @property
+    def declared_names(self) -> tuple[str, ...]:
+        """The names of the declared adversaries."""
+        raise NotImplementedError
+
+    @property
+    def draws_numbers(self) -> tuple[bool, ...]:
+        """Whether each of them draws random numbers."""
+        raise NotImplementedError
+
+    @property
+    def number_of_values(self) -> tuple[int, ...]:
+        """How many values each secret has."""
+        raise NotImplementedError
+
+    def questions_asked(self, card: Card) -> int:
+        """About how many tables f is asked."""
+        raise NotImplementedError
+
+    def divergence_of(self, secret: int) -> Divergence:
+        """How predictions of a secret are compared."""
+        raise NotImplementedError
+
+    def adversary_names(self, card: Card) -> tuple[str, ...]:
+        """Who infers: the declared adversaries, or nobody but f where f releases predictions itself."""
+        if card.releases == "predictions":
+            return (AS_RELEASED,)
+        return self.declared_names
+
+    def is_exact(self, card: Card, adversary: int) -> bool:
+        """Whether chance plays no part in what this adversary infers."""
+        random = card.releases != "predictions" and self.draws_numbers[adversary]
+        return not card.randomized and not random
+
+    def draws_of(self, card: Card) -> int:
+        """How often both sides are drawn; once is exact when neither f nor any adversary is random."""
+        if card.randomized:
+            return self.draws or DEFAULT_DRAWS
+        exact = all(self.is_exact(card, number) for number in range(len(self.adversary_names(card))))
+        return 1 if exact else self.draws or MODEL_DRAWS
+
+    def at_random(self, count: int) -> tuple[int, ...]:
+        """So many persons, each set of them equally likely: a uniform choice without replacement."""
+        if count == self.population:
+            return tuple(range(count))
+        rng = np.random.default_rng(self.seed_for("targets"))
+        return tuple(sorted(rng.choice(self.population, count, replace=False).tolist()))
+
+    def seed_for(self, *purpose: object) -> int:
+        """A seed that depends on the plan's seed and its purpose, never on what ran before."""
+        text = json.dumps([self.seed, *(str(word) for word in purpose)])
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """One table that f is asked about, and the adversaries (by number) that look at its releases.
@@ -72,7 +149,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(PlanNumbers):
     """One audit, decided before the first question is asked."""
 
     data: Dataset
@@ -188,6 +265,28 @@ class Plan:
                 )
         return tuple(self.divergence.for_values(secret.labels) for secret in self.secrets)
 
+    @property
+    def population(self) -> int:
+        return self.data.population
+
+    @property
+    def declared_names(self) -> tuple[str, ...]:
+        return tuple(adversary.name for adversary in self.adversaries)
+
+    @property
+    def draws_numbers(self) -> tuple[bool, ...]:
+        return tuple(adversary.randomized for adversary in self.adversaries)
+
+    @property
+    def number_of_values(self) -> tuple[int, ...]:
+        return tuple(secret.values for secret in self.secrets)
+
+    def questions_asked(self, card: Card) -> int:
+        return len(self.asked(card))
+
+    def divergence_of(self, secret: int) -> Divergence:
+        return self.divergences[secret]
+
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """The tables that f is asked about; D itself comes first where any adversary looks at it."""
@@ -204,37 +303,9 @@ class Plan:
         """The questions that matter to this oracle: predictions need no adversary, so only D is asked about."""
         return (Question(self.data, (0,)),) if card.releases == "predictions" else self.questions
 
-    def adversary_names(self, card: Card) -> tuple[str, ...]:
-        """Who infers: the declared adversaries, or nobody but f where f releases predictions itself."""
-        if card.releases == "predictions":
-            return (AS_RELEASED,)
-        return tuple(adversary.name for adversary in self.adversaries)
-
-    def is_exact(self, card: Card, adversary: int) -> bool:
-        """Whether chance plays no part in what this adversary infers."""
-        random = card.releases != "predictions" and self.adversaries[adversary].randomized
-        return not card.randomized and not random
-
-    def draws_of(self, card: Card) -> int:
-        """How often both sides are drawn; once is exact when neither f nor any adversary is random."""
-        if card.randomized:
-            return self.draws or DEFAULT_DRAWS
-        exact = all(self.is_exact(card, number) for number in range(len(self.adversary_names(card))))
-        return 1 if exact else self.draws or MODEL_DRAWS
-
-    def at_random(self, count: int) -> tuple[int, ...]:
-        """So many persons, each set of them equally likely: a uniform choice without replacement."""
-        rng = np.random.default_rng(self.seed_for("targets"))
-        return tuple(sorted(rng.choice(self.data.population, count, replace=False).tolist()))
-
     def is_blind(self, card: Card) -> bool:
         """Whether D⁻ⁱ is sent as just another table, so that f cannot know who is tested."""
         return self.blind if self.blind is not None else not card.in_process
-
-    def seed_for(self, *purpose: object) -> int:
-        """A seed that depends on the plan's seed and its purpose, never on what ran before."""
-        text = json.dumps([self.seed, *(str(word) for word in purpose)])
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
     def ask_present(self, card: Card, question: Question, purpose: str, draws: int, about: int | None = None) -> Ask:
         """The question for f(D), on behalf of a look or another purpose; of predictions, about one row."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from harness.auditing.asking import ask_oracle, calls
 from harness.auditing.events import OracleProfile
-from harness.auditing.plan import Plan
+from harness.auditing.plan import Plan, PlanNumbers
 from harness.measuring.estimate import permutation_test
 from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset
@@ -40,30 +40,31 @@ ANSWERS_FROM_MEMORY = (
     "answers from memory, or is deterministic and must say so"
 )
 
+ANOTHER_AT_THE_END = (
+    "the first question, asked again at the end, got another answer: the oracle remembers or has changed"
+)
+
 FEWEST_HALVES, PERMUTATIONS, SUSPICIOUS = 20, 1999, 0.001  # of the test for drift
 MOST_WATCHED = 100  # draws of f(D) at the beginning, and at the end, that are compared
 
 
 def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     """Ask the first questions; the profile says how far the card is believed."""
-    card, ask = _with_claimed_privacy(plan, oracle.card), _first_ask(plan, oracle.card)
+    ask = _first_ask(plan, oracle.card)
     answers = [_answer(oracle, ask) for _ in range(REPEATS)]
     smaller = [_answer_if_any(oracle, _about_fewer_rows(ask)) for _ in range(SMALLER)]
     same = len(set(answers)) == 1 == len(set(smaller))
     notes: list[str] = list(_translated(plan))
-    if not same and card.randomized is False:
+    if not same and oracle.card.randomized is False:
         notes.append("the oracle says it is deterministic, but equal questions got different answers")
-        card = replace(card, max_draws=1)  # it was never meant to be asked for several draws
-    ignores_seeds = card.seedable and not same
+    ignores_seeds = oracle.card.seedable and not same
     if ignores_seeds:
         notes.append("the oracle says it honours seeds, but equal questions with equal seeds got different answers")
-    card = replace(
-        card, randomized=bool(card.randomized) or bool(plan.randomized) or not same, seedable=card.seedable and same
-    )
+    card = believed_card(plan, oracle.card, same=same)
     is_still = bool(card.randomized) and not _varies(oracle, replace(ask, draws=VARIED))
     if is_still:
         notes.append(f"the oracle is said to be randomized, but {VARIED} draws of one question were all the same")
-    coupled = (card.seedable and plan.pairs == "seeds") or not card.randomized
+    coupled = draws_are_coupled(plan, card)
     reordered = _answer(oracle, _in_another_order(plan, ask)) if coupled or is_still else None
     invariant = coupled and reordered == answers[0]
     if card.row_order_invariant and coupled and not invariant:
@@ -92,7 +93,21 @@ def probe(plan: Plan, oracle: Oracle) -> OracleProfile:
     )
 
 
-def _with_claimed_privacy(plan: Plan, card: Card) -> Card:
+def believed_card(plan: PlanNumbers, stated: Card, *, same: bool) -> Card:
+    """The card as far as it is believed, once it is known whether equal questions get the same answers."""
+    card = _with_claimed_privacy(plan, stated)
+    if not same and stated.randomized is False:
+        card = replace(card, max_draws=1)  # it was never meant to be asked for several draws
+    randomized = bool(stated.randomized) or bool(plan.randomized) or not same
+    return replace(card, randomized=randomized, seedable=stated.seedable and same)
+
+
+def draws_are_coupled(plan: PlanNumbers, card: Card) -> bool:
+    """Whether both sides can be drawn with the same seeds; `card` as far as it is believed."""
+    return (card.seedable and plan.pairs == "seeds") or not card.randomized
+
+
+def _with_claimed_privacy(plan: PlanNumbers, card: Card) -> Card:
     """The card with the differential privacy that the plan says f is claimed to have."""
     if plan.privacy is None:
         return card
@@ -138,14 +153,16 @@ def watches_for_drift(profile: OracleProfile, draws: int) -> bool:
 def closing_doubts(
     plan: Plan, oracle: Oracle, profile: OracleProfile, early: Samples | None, late: Samples | None
 ) -> tuple[str, ...]:
-    """Ask the first question once more, after all others; or compare early with late draws of f(D).
-
-    The first half of the early draws is compared with the second, too.
-    """
+    """Ask the first question once more, after all others; or compare early with late draws of f(D)."""
     if profile.coupled:
         if _answer(oracle, _first_ask(plan, oracle.card)).digest == profile.first:
             return ()
-        return ("the first question, asked again at the end, got another answer: the oracle remembers or has changed",)
+        return (ANOTHER_AT_THE_END,)
+    return drift_doubts(plan, early, late)
+
+
+def drift_doubts(plan: PlanNumbers, early: Samples | None, late: Samples | None) -> tuple[str, ...]:
+    """Compare early with late draws of f(D), and the first half of the early ones with the second."""
     if early is None or late is None:
         return ()
     half = len(early) // 2

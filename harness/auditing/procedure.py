@@ -55,7 +55,9 @@ from harness.auditing.probe import (
     watches_for_drift,
 )
 from harness.auditing.race import next_round
+from harness.auditing.read_journal import Reading
 from harness.auditing.repeat import repeat_questions
+from harness.auditing.replay import Replay
 from harness.auditing.select import in_random_order, schedule, select, work_items
 from harness.auditing.shard import Shard, require_shardable
 from harness.auditing.state import AuditState
@@ -90,12 +92,21 @@ class Audit:
         All of it is added to `state`, a new one of this plan unless it is given.
         """
         state = state or AuditState(self.plan.spec())
-        for line in journal.earlier() if journal is not None else ():
-            event = from_entry(line)
-            state.add(event)
-            yield event
+        if journal is not None:
+            yield from _earlier(journal, state)
         with one_thread(), closing(_Run(self, journal, state)) as run:
             yield from run.events()
+
+
+def _earlier(journal: Journal, state: AuditState) -> Iterator[Event]:
+    """What the journal holds, added to the state; refused where no audit of this plan can have written it."""
+    replay = Replay(state.spec)
+    with Reading(journal.path) as reading:
+        for entry in reading.numbered(journal.earlier(), 2):
+            event = from_entry(entry)
+            replay.require(state, event)
+            state.add(event)
+            yield event
 
 
 class _Run:

@@ -14,7 +14,7 @@ from harness.auditing.examine import Examination
 from harness.auditing.finding import Finding
 from harness.auditing.finding_store import digest_of
 from harness.auditing.measurement import Measurement
-from harness.auditing.plan import Plan
+from harness.auditing.plan import PlanNumbers
 from harness.auditing.present_draws import PresentDraws
 from harness.auditing.state import AuditState
 from harness.auditing.state_columns import columns_of_examined
@@ -47,7 +47,7 @@ def _answers_again(
     return agree(measured, state.findings_of(person))
 
 
-def questions_to_repeat(plan: Plan, profile: OracleProfile, state: AuditState) -> list[int | None]:
+def questions_to_repeat(plan: PlanNumbers, profile: OracleProfile, state: AuditState) -> list[int | None]:
     """Whom to ask about again, in this order; None is f(D)."""
     examined = np.flatnonzero(state.latest)
     witnesses = _witnesses(state, examined, plan.confirm // TIMES)

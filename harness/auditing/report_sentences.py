@@ -42,8 +42,8 @@ def notes_of(state: AuditState, results: Sequence[Plain], context: JudgingContex
 def _salvaged(state: AuditState) -> list[str]:
     """What was lost of a damaged journal."""
     return [
-        f"the journal was damaged: {lost.lines} lines of it ({lost.size} bytes) were lost and measured again; the "
-        f"damaged journal has the SHA-256 {lost.digest}"
+        f"the journal was damaged: {lost.lines} {'line of it was' if lost.lines == 1 else 'lines of it were'} lost "
+        f"({lost.size} bytes) and measured again; the damaged journal has the SHA-256 {lost.digest}"
         for lost in state.salvaged
     ]
 

@@ -34,7 +34,10 @@ def salvage(folder: Path, into: Path) -> tuple[int, Salvaged]:
             first, kept, end = first or line.body, kept + 1, line.end
         lines, size, digest = _counted(file)
     if not kept:
-        raise JournalError(f"{path}: its first line is damaged, and nothing behind it can be trusted; measure again")
+        raise JournalError(
+            f"{path}: its first line is damaged, and nothing behind it can be trusted; "
+            "restore it from a copy, or measure again with another --out"
+        )
     if kept == lines:
         raise InputError(f"{path}: nothing is damaged; run the audit itself to continue it")
     if os.path.lexists(into):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,9 @@ import numpy.typing as npt
 from harness.auditing.call_count import BLOCK, calls_before_persons, calls_for_equal_persons
 from harness.auditing.events import Look, OracleProfile, Selected
 from harness.auditing.measure import bets_on_pairs
-from harness.auditing.plan import Plan
+from harness.auditing.plan import Plan, PlanNumbers
 from harness.measuring.betting import Wager, bet_on_less, evidence_below
-from harness.measuring.divergence import Divergence, upper_of
+from harness.measuring.divergence import upper_of
 from harness.measuring.samples import Samples
 from harness.vocabulary.dataset import Dataset
 from harness.vocabulary.errors import InputError
@@ -45,11 +45,11 @@ class Levels:
     wager: float  # the part of it that bets over all looks get; the rest is for limits of single looks
 
 
-def share_levels(plan: Plan, profile: OracleProfile, persons: int) -> Levels:
+def share_levels(plan: PlanNumbers, profile: OracleProfile, persons: int) -> Levels:
     """The levels of an audit of so many persons."""
     error = 1 - plan.claim.confidence
-    keys = persons * len(plan.adversary_names(profile.card)) * len(plan.secrets)
-    if persons < plan.data.population:  # the other half is the certificate's, which counts persons: see `judge`
+    keys = persons * len(plan.adversary_names(profile.card)) * len(plan.number_of_values)
+    if persons < plan.population:  # the other half is the certificate's, which counts persons: see `judge`
         together = error * HALF / keys
         return Levels(together, together / 2, together / 2)
     if not plan.adaptive:
@@ -59,7 +59,7 @@ def share_levels(plan: Plan, profile: OracleProfile, persons: int) -> Levels:
     return Levels(error / keys, error, error - rest if profile.coupled else error / 2)
 
 
-def schedule(plan: Plan, profile: OracleProfile, persons: int, earlier: Sequence[Look] = ()) -> tuple[Look, ...]:
+def schedule(plan: PlanNumbers, profile: OracleProfile, persons: int, earlier: Sequence[Look] = ()) -> tuple[Look, ...]:
     """A fixed plan looks once; an adaptive one again and again, until all looks together have the plan's draws.
 
     Every look draws afresh, half as often as all looks before it. Its intervals stand for themselves; bets go on.
@@ -70,41 +70,26 @@ def schedule(plan: Plan, profile: OracleProfile, persons: int, earlier: Sequence
         return (Look(1, most, levels.together, levels.own),)
     looks = list(earlier)
     if not looks:
-        pairs = zip(plan.divergences, plan.secrets, strict=True)
-        first = max(_fewest_draws(plan, each, secret.values, levels, profile.coupled, most) for each, secret in pairs)
-        looks = [_look(1, first, levels)]
+        secrets = range(len(plan.number_of_values))
+        first = max(_fewest_draws(plan, secret, levels, profile.coupled, most) for secret in secrets)
+        looks = [look_of(1, first, levels)]
     while (total := sum(look.draws for look in looks)) < most:
-        looks.append(_look(len(looks) + 1, min(math.ceil(total * GROWTH), most - total), levels))
+        looks.append(look_of(len(looks) + 1, min(math.ceil(total * GROWTH), most - total), levels))
     return tuple(looks)
 
 
-def _look(number: int, draws: int, levels: Levels) -> Look:
+def look_of(number: int, draws: int, levels: Levels) -> Look:
     """A look with its part of the error: α/(t(t+1)) sums to α however many looks follow."""
     part = 1 / (number * (number + 1))
     return Look(number, draws, levels.together * part, max(levels.own - levels.wager, 0.0) * part)
 
 
-def _fewest_draws(plan: Plan, divergence: Divergence, values: int, levels: Levels, coupled: bool, most: int) -> int:
+def _fewest_draws(plan: PlanNumbers, secret: int, levels: Levels, coupled: bool, most: int) -> int:
     """So few draws that a person without any influence is just settled by them; fewer could settle nobody.
 
     She is taken to be one about whom every value is predicted to be equally likely, in every draw.
     """
-    claim = plan.claim
-    if claim.delta == 0 and divergence.proves == "nothing":
-        raise InputError(
-            f"adaptive: no number of draws proves anything about the distance {divergence.name!r} with delta = 0; "
-            "claim a delta above 0, or choose another distance"
-        )
-    goal = math.log(1 / levels.wager)
-
-    def settles(draws: int) -> bool:
-        if claim.delta > 0:
-            return evidence_below(0, draws, claim.delta) >= goal
-        if bets_on_pairs(divergence, claim.epsilon):
-            return bet_on_less(Wager(), np.zeros(draws), claim.epsilon, divergence.largest).highest >= goal
-        same = Samples(np.full((draws, values), 1 / values))
-        return upper_of(divergence, same, same, 0.0, levels.together / 4, coupled=coupled) < claim.epsilon
-
+    settles = _settling(plan, secret, levels, coupled)
     enough = min(FEWEST, most)
     while not settles(enough):
         if enough == most:
@@ -115,6 +100,28 @@ def _fewest_draws(plan: Plan, divergence: Divergence, values: int, levels: Level
         enough = min(2 * enough, most)
     few = range(enough // 2, enough)  # the first of them does not settle her, unless the fewest do
     return max(min(FEWEST, most), few[0] + bisect_left(few, True, key=settles))
+
+
+def _settling(plan: PlanNumbers, secret: int, levels: Levels, coupled: bool) -> Callable[[int], bool]:
+    """Whether so many draws settle her."""
+    claim, values = plan.claim, plan.number_of_values[secret]
+    goal = math.log(1 / levels.wager)
+    if claim.delta > 0:
+        return lambda draws: evidence_below(0, draws, claim.delta) >= goal
+    divergence = plan.divergence_of(secret)
+    if divergence.proves == "nothing":
+        raise InputError(
+            f"adaptive: no number of draws proves anything about the distance {divergence.name!r} with delta = 0; "
+            "claim a delta above 0, or choose another distance"
+        )
+
+    def settles(draws: int) -> bool:
+        if bets_on_pairs(divergence, claim.epsilon):
+            return bet_on_less(Wager(), np.zeros(draws), claim.epsilon, divergence.largest).highest >= goal
+        same = Samples(np.full((draws, values), 1 / values))
+        return upper_of(divergence, same, same, 0.0, levels.together / 4, coupled=coupled) < claim.epsilon
+
+    return settles
 
 
 def select(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> Selected:
@@ -142,18 +149,40 @@ def _choose(plan: Plan, profile: OracleProfile, risk: Microdata | None) -> _Choi
 
     The random half is fixed before anything is measured: a sample whose size depends on what it shows proves nothing.
     """
-    people = plan.data.population
-    if plan.budget is None:
-        chosen = plan.at_random(people if plan.records == "all" else plan.records)
-        return _Choice(chosen, chosen, len(chosen))
-    most = _affordable(plan, profile, plan.budget)
-    if most == people:
-        return _Choice(tuple(range(people)), tuple(range(people)), people)
-    first = _affordable(plan, profile, plan.budget, schedule(plan, profile, most)[:1], FIRST_LOOK)
-    chosen = plan.at_random(max(first // 2, 1))
+    numbers = choose_numbers(plan, profile, lambda: _most_rows(plan))
+    chosen = plan.at_random(numbers.at_random)
     members = set(chosen)
-    others = [int(person) for person in riskiest(plan.data, risk) if person not in members]
-    return _Choice(tuple(sorted({*chosen, *others[: first - len(chosen)]})), chosen, most)
+    further = numbers.persons - len(chosen)
+    others = [int(person) for person in riskiest(plan.data, risk) if person not in members] if further else []
+    return _Choice(tuple(sorted({*chosen, *others[:further]})) if others else chosen, chosen, numbers.shared_by)
+
+
+@dataclass(frozen=True)
+class ChosenNumbers:
+    """How many persons are examined first, how many of them at random, and how many share the error level."""
+
+    persons: int
+    at_random: int
+    shared_by: int
+
+
+def choose_numbers(plan: PlanNumbers, profile: OracleProfile, most_rows: Callable[[], int]) -> ChosenNumbers:
+    """The numbers of persons of an audit; `most_rows`, of different rows of one person, matters to a budget alone."""
+    people = plan.population
+    if plan.budget is None:
+        count = people if plan.records == "all" else plan.records
+        return ChosenNumbers(count, count, count)
+    rows = most_rows()
+    most = _affordable(plan, profile, plan.budget, rows)
+    if most == people:
+        return ChosenNumbers(people, people, people)
+    first = _affordable(plan, profile, plan.budget, rows, schedule(plan, profile, most)[:1], FIRST_LOOK)
+    return ChosenNumbers(first, max(first // 2, 1), most)
+
+
+def _most_rows(plan: Plan) -> int:
+    """Different rows of a person, at most."""
+    return max(len(distinct_rows(plan, person)) for person in range(plan.data.population))
 
 
 @dataclass(frozen=True)
@@ -165,13 +194,15 @@ class _Choice:
     shared_by: int
 
 
-def _affordable(plan: Plan, profile: OracleProfile, budget: int, looks: Sequence[Look] = (), share: float = 1.0) -> int:
+def _affordable(
+    plan: PlanNumbers, profile: OracleProfile, budget: int, most_rows: int, looks: Sequence[Look] = (),
+    share: float = 1.0,
+) -> int:  # fmt: skip
     """How many persons, at least one, a budget of calls buys a first look at: `looks`, or the one of so many persons.
 
     An adaptive audit spends only a share of what is left for persons on it, if that is said.
     """
-    people = plan.data.population
-    most_rows = max(len(distinct_rows(plan, person)) for person in range(people))
+    people = plan.population
     part = share if plan.adaptive else 1.0
 
     def needed(persons: int) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,23 +21,13 @@ from harness.auditing.events import Drawn, Examined, from_entry
 from harness.auditing.journal import entries, entries_beside_persons
 from harness.auditing.plain_differences import ABSENT, Entries, plain_differences
 from harness.auditing.prediction_file import KeptPredictions
+from harness.auditing.read_journal import Reading
+from harness.auditing.replay import Replay
 from harness.auditing.shard_progress import shard_progress
 from harness.auditing.state import AuditState
-from harness.vocabulary.errors import InputError, JournalError
+from harness.vocabulary.errors import JournalError
 
 MOST_DIFFERENCES = 5  # named in an error
-# What reading a journal raises whose chain of hashes is intact but whose content no audit writes.
-IMPOSSIBLE = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    InputError,
-    LookupError,
-    MemoryError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 
 
 @dataclass(frozen=True)
@@ -60,7 +49,7 @@ def recompile(journal: Path) -> dict[str, Any]:
 def recompile_unfinished(journal: Path) -> tuple[dict[str, Any], AuditState]:
     """What follows so far from the journal of an audit that may have been interrupted; the report of a finished one."""
     state = prove(journal).state
-    with _possible(journal):
+    with Reading(journal):
         if state.closed is not None and not state.missing:
             return compile_report(state), state
         return compile_unfinished(state, shard_progress(journal, state)), state
@@ -69,10 +58,11 @@ def recompile_unfinished(journal: Path) -> tuple[dict[str, Any], AuditState]:
 def prove(journal: Path) -> Proven:
     """The state of an audit after all that its journal holds, every derived number of which was derived again."""
     lines = entries(journal)
-    spec = next(lines)["plan"]
-    with _possible(journal), KeptPredictions(journal.parent) as kept:
-        state, derivation = AuditState(spec), Derivation(spec, kept)
-        for event in map(from_entry, lines):
+    with Reading(journal, 1) as reading, KeptPredictions(journal.parent) as kept:
+        spec = next(lines)["plan"]
+        state, derivation, replay = AuditState(spec), Derivation(spec, kept), Replay(spec)
+        for event in map(from_entry, reading.numbered(lines, 2)):
+            replay.require(state, event)
             if isinstance(event, Examined):
                 derivation.require(state, event)
             state.add(event)
@@ -82,39 +72,21 @@ def prove(journal: Path) -> Proven:
 
 def compiled_of(journal: Path, state: AuditState) -> dict[str, Any]:
     """The complete report of the state that a journal proves."""
-    with _possible(journal):
+    with Reading(journal):
         return compile_report(state)
-
-
-@contextmanager
-def _possible(journal: Path) -> Iterator[None]:
-    """Errors of whoever reads what no audit writes name the journal."""
-    try:
-        yield
-    except JournalError as error:
-        raise error if str(journal) in str(error) else error.within(str(journal)) from None
-    except IMPOSSIBLE as error:
-        raise _impossible(journal, error) from error
 
 
 def stored_draws(journal: Path) -> tuple[list[str], list[str]]:
     """The files beside a journal whose draws of f(D) are those that it names, and those that are not there."""
     lines = (entry for _, entry in entries_beside_persons(journal) if Drawn.name in entry)
-    try:
+    with Reading(journal):
         drawn = [event for event in map(from_entry, lines) if isinstance(event, Drawn)]
         digests = {stored_name(one.purpose, one.question): one.digests for one in drawn}  # the last of a name counts
-    except IMPOSSIBLE as error:
-        raise _impossible(journal, error) from error
     files = {name: draws_file(journal.parent, name) for name in sorted(digests)}
     checked = [name for name, path in files.items() if os.path.lexists(path)]
     for name in checked:
         DrawStore(journal.parent).load(name, digests[name])
     return [files[name].name for name in checked], [files[name].name for name in files if name not in checked]
-
-
-def _impossible(journal: Path, error: Exception) -> JournalError:
-    why = f"{type(error).__name__}: {error}"
-    return JournalError(f"{journal}: holds what no audit writes ({why:.200}); the journal cannot be trusted")
 
 
 def verify_report(journal: Path, report: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from harness.auditing.folder import ATTESTATION, CERTIFICATE, JOURNAL, LOG, PAGE
 from harness.auditing.journal import head_of, incomplete_bytes
 from harness.auditing.list_findings import FINDINGS_FILE, rows_of_findings
 from harness.auditing.prediction_file import FILE as PREDICTIONS
+from harness.auditing.read_journal import IMPOSSIBLE, unreadable
 from harness.auditing.shard_progress import ShardProgress, shard_progress
 from harness.auditing.state import AuditState
 from harness.auditing.state_columns import reported_columns
@@ -27,13 +28,16 @@ from harness.report import Report, with_files_beside
 from harness.signing.envelope import LARGEST, opened
 from harness.signing.keys import VerifyingKey
 from harness.signing.statement import require_statement
-from harness.vocabulary.errors import InputError, JournalError
+from harness.vocabulary.errors import HarnessError, InputError, JournalError
 
 RAW = "   {"  # how the raw rows in a line of a summary begin
 PLACE_OF_A_ROW = {"raw": "record"}
 ASK_AGAIN = (
     "restore the file; or remove it and run the same command again, which asks f(D) again and keeps the draws if their "
     "digests are those in the journal"
+)
+NEEDS_THE_DATA = (
+    "metrics of the release, class sizes and baselines are as the journal has them: only the data could prove them"
 )
 TEST_REPORT = b'<section id="certificate"'  # how it begins on a page
 
@@ -58,6 +62,10 @@ def check_folder(folder: Path, key: VerifyingKey | None = None, head: str | None
         return _checked(folder, key, head)
     except JournalError as error:
         raise error if (hint := _other_version(folder)) is None else error.followed_by(hint) from None
+    except HarnessError:
+        raise
+    except IMPOSSIBLE as error:  # content that passed all rules and can still not be shown
+        raise unreadable(str(folder / JOURNAL), error) from error
 
 
 def _other_version(folder: Path) -> str | None:
@@ -85,7 +93,7 @@ def _checked(folder: Path, key: VerifyingKey | None, head: str | None) -> Eviden
     report = Report(require_report(complete, path) if there else withheld(complete), complete=complete)
     follows = f"every number of {path} follows from it" if there else "there is no report in the folder"
     lines = [f"{_integrity(journal)}, and {follows}", _summary(folder / SUMMARY, report)]
-    lines += [*_draws(journal), *_predictions(proven), *_shards(state)]
+    lines += [*_draws(journal), *_predictions(proven), *_shards(state), NEEDS_THE_DATA]
     lines += [*_findings(folder, complete, state)]
     lines += [*_certificate(folder, report), *_attestation(folder, report, key)]
     lines.append(_page(folder / PAGE, _with_run(with_files_beside(report, folder))))

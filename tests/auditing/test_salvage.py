@@ -152,3 +152,25 @@ def test_seeded_draws_are_made_again(tmp_path: Path) -> None:
     (tmp_path / "one" / "journal.jsonl").write_bytes(b"\n".join(unfinished_lines[: examined[2]]) + b"\n")
     (tmp_path / "one" / DRAWS).write_bytes(b"")
     assert harness.audit(shaken, people(), out=tmp_path / "one", **options).to_json() == first.to_json()
+
+
+def test_nothing_is_kept_of_a_journal_whose_first_line_is_damaged(tmp_path: Path) -> None:
+    audit(tmp_path / "out")
+    damaged(tmp_path / "out", 0)
+    with pytest.raises(
+        JournalError, match="line 1: not what was written .* measure again, with another --out"
+    ) as error:
+        audit(tmp_path / "out")
+    assert "salvage" not in str(error.value)
+    with pytest.raises(JournalError, match="its first line is damaged.* measure again with another --out"):
+        salvage(tmp_path / "out", tmp_path / "new")
+
+
+def test_one_lost_line_is_told_in_the_singular(tmp_path: Path) -> None:
+    audit(tmp_path / "out")
+    lines = (tmp_path / "out" / "journal.jsonl").read_bytes().count(b"\n")
+    path = tmp_path / "out" / "journal.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'{"closed"', b'{"Closed"'))
+    run = run_harness("salvage", "out", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert f" bytes) is lost, from line {lines} on" in run.stdout
