@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from harness.auditing.card_changes import CardAccepted, changed_card
+from harness.auditing.class_sizes import FEWEST
 from harness.auditing.columns import Ints
 from harness.auditing.confirm import confirms
 from harness.auditing.derived_selection import (
@@ -56,8 +57,6 @@ from harness.auditing.reference_events import RAW, SUPPRESSED, Baselines, ClassS
 from harness.auditing.repeat import questions_to_repeat
 from harness.auditing.state import AuditState
 from harness.vocabulary.errors import OtherOracleError
-
-COUNTED_AT_LEAST = 100  # persons whose class sizes are counted, if so many were examined
 
 
 class Replay:
@@ -378,4 +377,4 @@ def _require_class_sizes(state: AuditState, event: ClassSizes) -> None:
     examined, persons = state.selected.examined, event.persons
     fits = len(persons) == len(event.covering) == len(event.rarest) and bool(np.isin(persons, examined).all())
     _require(fits and list(persons) == sorted(set(persons)), "class sizes of others than were examined")
-    _require(len(persons) >= min(COUNTED_AT_LEAST, len(examined)), "class sizes of too few persons")
+    _require(len(persons) >= min(FEWEST, len(examined)), "class sizes of too few persons")
