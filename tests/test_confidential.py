@@ -157,7 +157,7 @@ def test_every_file_of_an_audit_is_readable_by_its_owner_alone(tmp_path: Path) -
 
 def test_a_folder_that_is_there_stays_as_open_as_its_owner_made_it_and_old_files_are_closed(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    for name in ("summary.txt", "summary.txt.partial"):  # of an audit whose journal is lost only a report is kept
+    for name in ("summary.txt", "summary.txt.partial"):  # a report.json without a journal is refused
         (tmp_path / name).write_text("of before")
         (tmp_path / name).chmod(0o644)
     audit(chunks, table(12), out=tmp_path, records=3)
