@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from harness.auditing.events import Closed, Event, Examined, Selected, to_entry
+from harness.auditing.events import Event, Examined, Selected, to_entry
 from harness.auditing.journal import Journal
 from harness.auditing.plan import Plan
 from harness.auditing.procedure import Audit
@@ -29,8 +28,7 @@ from tests.bench.people import dataset
 from tests.bench.running import plan_for
 
 PANEL = (("bernoulli", "tf-tf"), ("categorical", "quantiles-hot"), ("gaussian", "scaling-hot"))
-EXAMINED = 5  # persons of a small table, who stand for all
-SMALL = 200
+EXAMINED = 5  # persons who stand for all
 DRAWS = 20
 
 
@@ -44,7 +42,7 @@ def reports(count: int) -> Section:
 
 def _times(count: int, oracle: Oracle) -> dict[str, float]:
     plan = plan_for(dataset(count), PANEL, draws=DRAWS)
-    events = list(_events(plan, oracle))
+    events = _events(plan, oracle)
     with tempfile.TemporaryDirectory() as folder:
         journal, report = Path(folder, "journal.jsonl"), Path(folder, "report.json")
         times: dict[str, float] = {}
@@ -66,24 +64,24 @@ def _times(count: int, oracle: Oracle) -> dict[str, float]:
     return times
 
 
-def _events(plan: Plan, oracle: Oracle) -> Iterator[Event]:
-    """The events of an audit of a few persons, with these as everybody."""
-    few = replace(plan, data=plan.data.taking(np.arange(SMALL)), records=EXAMINED)
-    happened = list(Audit(few, oracle).events())
-    examined = [event for event in happened if isinstance(event, Examined)]
-    everyone = tuple(range(plan.data.population))
-    for event in happened:
-        match event:
-            case Selected():
-                yield replace(event, persons=everyone, random=everyone, duplicates=(), rows=None)
-            case Closed():
-                for person in everyone:
-                    yield replace(examined[person % len(examined)], person=person)
-                yield event
-            case Examined():
-                continue
-            case _:
-                yield event
+def _events(plan: Plan, oracle: Oracle) -> list[Event]:
+    """The events of an audit that stopped after a few persons and went on with these as everybody."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, owner = Path(folder, "journal.jsonl"), {"plan": plan.spec()}
+        selected, known = None, list[Examined]()
+        with Journal(path, owner) as journal, closing(Audit(plan, oracle).events(journal)) as events:
+            for event in events:
+                selected = event if isinstance(event, Selected) else selected
+                known += [event] if isinstance(event, Examined) else []
+                if len(known) == EXAMINED:
+                    break
+        assert selected is not None, "persons are selected before they are examined"
+        others = sorted({*selected.examined}.difference(event.person for event in known))
+        with Journal(path, owner) as journal:
+            for person in others:
+                journal.append(to_entry(replace(known[person % EXAMINED], person=person)))
+        with Journal(path, owner) as journal:
+            return list(Audit(plan, oracle).events(journal))
 
 
 def _write(path: Path, plan: Plan, events: list[Event]) -> None:
