@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -60,7 +61,7 @@ def _require(name: str, value: object, expected: str, good: Callable[[Any], bool
         raise InputError(f"{name} must be {expected}, not {value!r}")
 
 
-class PlanNumbers:
+class PlanNumbers(ABC):
     """The numbers of a plan from which persons at random, levels, looks and numbers of calls follow.
 
     A Plan has them, and so has what a journal says of one (`PlainPlan`): whatever an audit fixes by them, `verify`
@@ -79,32 +80,32 @@ class PlanNumbers:
     privacy: PrivacyClaim | None
 
     @property
+    @abstractmethod
     def population(self) -> int:
         """How many persons there are."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def declared_names(self) -> tuple[str, ...]:
         """The names of the declared adversaries."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def draws_numbers(self) -> tuple[bool, ...]:
         """Whether each of them draws random numbers."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def number_of_values(self) -> tuple[int, ...]:
         """How many values each secret has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def questions_asked(self, card: Card) -> int:
         """About how many tables f is asked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def divergence_of(self, secret: int) -> Divergence:
         """How predictions of a secret are compared."""
-        raise NotImplementedError
 
     def adversary_names(self, card: Card) -> tuple[str, ...]:
         """Who infers: the declared adversaries, or nobody but f where f releases predictions itself."""
