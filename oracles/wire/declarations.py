@@ -60,22 +60,25 @@ def paths_of(column: Column) -> list[tuple[str, ...]]:
 def unpack_schema(message: pb.Schema) -> tuple[Schema, Domains]:
     """The schema and one domain per column, quasi-identifiers first.
 
-    The questions of an audit differ in their rows and not in their schema, so that the latest are remembered.
+    The questions of an audit differ in their rows and not in their schema, so the latest are remembered. A large one
+    is not, nor is it copied: many small messages take much more memory than their bytes.
     """
-    body = message.SerializeToString()
-    return _remembered_schema(body) if len(body) <= REMEMBERED_BYTES else _unpack_schema(body)
+    if message.ByteSize() > REMEMBERED_BYTES:
+        return _unpack_schema(message)
+    return _remembered_schema(message.SerializeToString())
 
 
-def _unpack_schema(body: bytes) -> tuple[Schema, Domains]:
-    message = pb.Schema.FromString(body)
+@lru_cache(REMEMBERED_SCHEMAS)
+def _remembered_schema(body: bytes) -> tuple[Schema, Domains]:
+    return _unpack_schema(pb.Schema.FromString(body))
+
+
+def _unpack_schema(message: pb.Schema) -> tuple[Schema, Domains]:
     declared = [*message.quasi, *message.sensitive]
     columns = [_unpack(declaration) for declaration in declared]
     domains = tuple(tuple(unpack_domain(declaration.name, declaration.domain)) for declaration in declared)
     quasi, sensitive = columns[: len(message.quasi)], columns[len(message.quasi) :]
     return Schema(quasi, sensitive, message.weight if message.HasField("weight") else None), domains
-
-
-_remembered_schema = lru_cache(REMEMBERED_SCHEMAS)(_unpack_schema)
 
 
 def _unpack(message: pb.Declaration) -> Column:
