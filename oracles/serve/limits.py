@@ -13,7 +13,7 @@ from oracles.wire import messages
 
 MIB: Final = 2**20
 SMALLEST: Final = 64 * MIB  # of memory for questions and data, beside what the server needs anyway
-SPARE: Final = 0.25  # of the memory: what an allocator cannot give back at once
+SPARE: Final = 0.3  # of the memory: what an allocator cannot give back at once
 GLIBC: Final = ((-8, 2), (-3, 1 << 17), (-1, 1 << 17))  # M_ARENA_MAX, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD: malloc.h
 
 
